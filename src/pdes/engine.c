@@ -1,0 +1,251 @@
+#include "pdes/engine.h"
+
+#include <string.h>
+
+#include "pdes/engine_internal.h"
+#include "support/hash.h"
+#include "support/memory.h"
+
+enum { QUEUE_START = 64, STOP_CHECK_EVENTS = 8192 };
+#define NO_MAILBOX UINT32_MAX
+
+void engine_block(uint32_t lps, uint32_t size, uint32_t rank, uint32_t *first, uint32_t *count)
+{
+    uint32_t each = lps / size, rest = lps % size;
+    *first = rank * each + (rank < rest ? rank : rest);
+    *count = each + (rank < rest);
+}
+
+uint32_t engine_owner(uint32_t lps, uint32_t size, uint32_t lp)
+{
+    uint32_t each = lps / size, rest = lps % size;
+    uint32_t larger = rest * (each + 1);
+    return lp < larger ? lp / (each + 1) : rest + (lp - larger) / each;
+}
+
+struct engine *engine_new(const struct engine_config *config)
+{
+    struct engine *engine = memory_new(1, sizeof *engine);
+    engine->config = *config;
+    const struct transport *transport = config->transport;
+    engine_block(config->lps, transport->size, transport->rank, &engine->first, &engine->count);
+    engine->lps = memory_new_aligned(engine->count, sizeof *engine->lps, 64);
+    engine->box_of = memory_new(transport->size, sizeof *engine->box_of);
+    for (uint32_t rank = 0; rank < transport->size; rank++)
+        engine->box_of[rank] = NO_MAILBOX;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct lp *lp = &engine->lps[i];
+        lp->engine = engine;
+        lp->id = engine->first + i;
+        lp->model = config->model;
+        lp->digest = HASH_START;
+        queue_init(&lp->queue, QUEUE_START);
+    }
+    return engine;
+}
+
+void engine_free(struct engine *engine)
+{
+    if (engine == NULL)
+        return;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        queue_fini(&engine->lps[i].queue);
+        memory_free(engine->lps[i].seq);
+    }
+    for (uint32_t i = 0; i < engine->boxes_count; i++)
+        mailbox_fini(&engine->boxes[i]);
+    mailbox_fini(&engine->inside);
+    memory_free(engine->boxes);
+    memory_free(engine->box_of);
+    memory_free(engine->lps);
+    memory_free(engine);
+}
+
+struct lp *engine_lp(struct engine *engine, uint32_t lp)
+{
+    return lp - engine->first < engine->count ? &engine->lps[lp - engine->first] : NULL;
+}
+
+void lp_set_units(struct lp *lp, uint32_t units)
+{
+    lp->units = units;
+    lp->seq = memory_new(units, sizeof *lp->seq);
+}
+
+static void add_neighbour(struct engine *engine, uint32_t rank)
+{
+    if (rank == engine->config.transport->rank || engine->box_of[rank] != NO_MAILBOX)
+        return;
+    engine->boxes = memory_resize(engine->boxes, engine->boxes_count + 1, sizeof *engine->boxes);
+    engine->boxes[engine->boxes_count] = (struct mailbox){.peer = rank};
+    engine->box_of[rank] = engine->boxes_count++;
+}
+
+void engine_connect(struct engine *engine, uint32_t a, uint32_t b)
+{
+    uint32_t size = engine->config.transport->size;
+    if (engine_lp(engine, a))
+        add_neighbour(engine, engine_owner(engine->config.lps, size, b));
+    if (engine_lp(engine, b))
+        add_neighbour(engine, engine_owner(engine->config.lps, size, a));
+}
+
+static const char *kind_name(const struct lp *lp, uint16_t kind)
+{
+    return kind < lp->model->kinds ? lp->model->names[kind] : "?";
+}
+
+_Noreturn static void too_early(const struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind,
+                                uint64_t time, const char *rule, uint64_t limit)
+{
+    const struct event *now = &lp->current;
+    error_bug("event %s from unit %u to unit %u at %llu ps is before %s (%llu ps); sent while LP "
+              "%u dispatches %s from unit %u to unit %u at %llu ps",
+              kind_name(lp, kind), src, dst, (unsigned long long)time, rule,
+              (unsigned long long)limit, lp->id, kind_name(lp, now->kind), now->src, now->dst,
+              (unsigned long long)now->time);
+}
+
+static struct event *send_outside(struct lp *lp, uint32_t owner_lp)
+{
+    struct engine *engine = lp->engine;
+    struct mailbox *box = &engine->inside;
+    if (engine_lp(engine, owner_lp) == NULL) {
+        uint32_t rank = engine_owner(engine->config.lps, engine->config.transport->size, owner_lp);
+        if (engine->box_of[rank] == NO_MAILBOX)
+            error_bug("LP %u sends to LP %u, which it was not connected to", lp->id, owner_lp);
+        box = &engine->boxes[engine->box_of[rank]];
+    }
+    return mailbox_add(box);
+}
+
+struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, uint64_t time)
+{
+    uint32_t bits = lp->engine->config.unit_bits;
+    uint32_t seq = lp->seq[src & ((1u << bits) - 1)]++;
+    struct event *event;
+    if (time < lp->now)
+        too_early(lp, src, dst, kind, time, "the LP's clock", lp->now);
+    if (dst >> bits == lp->id) {
+        event = queue_add(&lp->queue, time, dst, src, seq);
+    } else {
+        if (time < lp->promise)
+            too_early(lp, src, dst, kind, time, "the LP's promise", lp->promise);
+        event = send_outside(lp, dst >> bits);
+        *event = (struct event){.time = time, .dst = dst, .src = src, .seq = seq};
+    }
+    event->kind = kind;
+    return event;
+}
+
+static void insert(struct engine *engine, const struct event *event)
+{
+    struct lp *lp = engine_lp(engine, event->dst >> engine->config.unit_bits);
+    if (lp == NULL)
+        error_bug("an event for unit %u reached rank %u", event->dst,
+                  engine->config.transport->rank);
+    if (event->time < lp->now)
+        too_early(lp, event->src, event->dst, event->kind, event->time, "the LP's clock", lp->now);
+    struct event *copy = queue_add(&lp->queue, event->time, event->dst, event->src, event->seq);
+    *copy = *event;
+    if (lp->model->announce)
+        lp->model->announce(lp, event);
+}
+
+static void insert_all(struct engine *engine, const struct event *events, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        insert(engine, &events[i]);
+}
+
+void engine_deliver(struct engine *engine)
+{
+    insert_all(engine, engine->inside.out, engine->inside.out_count);
+    engine->inside.out_count = 0;
+    for (uint32_t i = 0; i < engine->boxes_count; i++)
+        insert_all(engine, engine->boxes[i].in, engine->boxes[i].in_count);
+}
+
+static uint64_t digest_event(uint64_t digest, const struct event *event)
+{
+    digest = hash_word(digest, event->time);
+    return hash_word(digest, ((uint64_t)event->dst << 32 | event->src) ^
+                                 ((uint64_t)event->seq << 16) ^ event->kind);
+}
+
+static void process_lp(struct lp *lp, uint64_t limit, const volatile sig_atomic_t *stop)
+{
+    lp_handler *const *handlers = lp->model->handlers;
+    uint64_t events = 0;
+    while (queue_next_time(&lp->queue) < limit && !lp_failed(lp)) {
+        queue_pop(&lp->queue, &lp->current);
+        lp->now = lp->current.time;
+        lp->digest = digest_event(lp->digest, &lp->current);
+        handlers[lp->current.kind](lp, &lp->current);
+        if (++events % STOP_CHECK_EVENTS == 0 && stop && *stop)
+            break;
+    }
+    lp->events += events;
+}
+
+void engine_process(struct engine *engine, uint64_t limit)
+{
+    const volatile sig_atomic_t *stop = engine->config.stop;
+    for (uint32_t i = 0; i < engine->count && !(stop && *stop); i++)
+        process_lp(&engine->lps[i], limit, stop);
+}
+
+/* The failed LP of this process whose event comes first; NULL when none failed. */
+static const struct lp *first_failure(const struct engine *engine)
+{
+    const struct lp *first = NULL;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        const struct lp *lp = &engine->lps[i];
+        if (lp_failed(lp) && (first == NULL || lp->now < first->now))
+            first = lp; /* LPs ascend, and so do their units: ties go to the lower one */
+    }
+    return first;
+}
+
+static void agree_on_error(struct engine *engine, struct error *err)
+{
+    struct transport *transport = engine->config.transport;
+    const struct lp *mine = first_failure(engine);
+    uint64_t time = mine ? mine->now : TIME_NEVER;
+    uint64_t best = time;
+    transport->ops->minimum(transport, &best, 1);
+    uint64_t lp = mine && time == best ? mine->id : TIME_NEVER;
+    uint64_t winner = lp;
+    transport->ops->minimum(transport, &winner, 1);
+    uint32_t root = engine_owner(engine->config.lps, transport->size, (uint32_t)winner);
+    struct error found = {ERROR_NONE, ""};
+    if (root == transport->rank)
+        found = mine->error;
+    transport->ops->broadcast(transport, &found, sizeof found, root);
+    *err = found;
+}
+
+enum engine_result engine_run(struct engine *engine, struct error *err)
+{
+    struct transport *transport = engine->config.transport;
+    uint64_t messages = transport->messages, bytes = transport->bytes;
+    transport->ops->connect(transport, engine->boxes, engine->boxes_count);
+    enum engine_result result = sync_window_run(engine);
+    if (result == ENGINE_FAILED)
+        agree_on_error(engine, err);
+    engine->stats.messages = transport->messages - messages;
+    engine->stats.message_bytes = transport->bytes - bytes;
+    return result;
+}
+
+void engine_get_stats(const struct engine *engine, struct engine_stats *stats)
+{
+    *stats = engine->stats;
+    stats->events = stats->lp_events_max = 0;
+    for (uint32_t i = 0; i < engine->count; i++) {
+        uint64_t events = engine->lps[i].events;
+        stats->events += events;
+        if (events > stats->lp_events_max)
+            stats->lp_events_max = events;
+    }
+}

@@ -1,0 +1,60 @@
+/* A logical process: one queue of events, one clock, the handlers of one model.
+ *
+ * An LP holds many units (event.h): the machine's LP is a CUBE and its units are engines, routers
+ * and links; PHOLD's units are its objects. Units of one LP may send to each other with no delay.
+ * What leaves the LP is bound by its promise (sync.h).
+ */
+#ifndef AHBM_PDES_LP_H
+#define AHBM_PDES_LP_H
+
+#include "pdes/event.h"
+#include "pdes/queue.h"
+#include "support/error.h"
+
+struct engine;
+struct lp;
+
+typedef void lp_handler(struct lp *lp, const struct event *event);
+
+/* What a model gives the core. */
+struct lp_model {
+    lp_handler *const *handlers; /* by event kind */
+    const char *const *names;    /* of the kinds, for messages */
+    uint32_t kinds;
+    /* A time before which nothing that this LP sends can arrive at another LP if it receives
+     * nothing more; `next_event` is the time of its first pending event (TIME_NEVER: none).
+     * Must be later than `next_event`. */
+    uint64_t (*promise)(struct lp *lp, uint64_t next_event);
+    /* An event from another LP was put into the queue. May be NULL. */
+    void (*announce)(struct lp *lp, const struct event *event);
+};
+
+struct lp {
+    struct queue queue;
+    uint64_t now;     /* time of the event being dispatched */
+    uint64_t promise; /* the last one given */
+    uint64_t events;  /* dispatched so far */
+    uint64_t digest;  /* over the dispatched events */
+    const struct lp_model *model;
+    void *state;   /* the model's */
+    uint32_t *seq; /* next sequence number of each unit */
+    struct engine *engine;
+    uint32_t id;
+    uint32_t units;
+    struct event current; /* the event being dispatched */
+    struct error error;   /* the first error of this LP: it dispatches no more */
+};
+
+/* Sends an event from unit `src` of this LP to unit `dst` of any LP. The caller fills the
+ * arguments (zero) through the result before the next send. Sending into the past, or to another
+ * LP before the promise, is a bug that stops the run and names both events. */
+struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, uint64_t time);
+
+/* Ends this LP's run with an error whose text the caller has put into lp->error. Of the errors of
+ * several LPs the engine reports the one whose event comes first in the total order. */
+static inline bool lp_failed(const struct lp *lp)
+{
+    return lp->error.code != ERROR_NONE;
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* Events as MPI messages over a communicator of the caller's. Includes mpi.h: only the code that
+ * starts MPI needs it. */
+#ifndef AHBM_PDES_TRANSPORT_MPI_H
+#define AHBM_PDES_TRANSPORT_MPI_H
+
+#include <mpi.h>
+
+#include "pdes/transport.h"
+
+/* Collective over `comm`, which is duplicated: the caller keeps its own. */
+struct transport *transport_mpi_new(MPI_Comm comm);
+
+#endif

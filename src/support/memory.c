@@ -1,0 +1,66 @@
+#include "support/memory.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void *checked(void *block, size_t count, size_t bytes)
+{
+    if (block != NULL)
+        return block;
+    fprintf(stderr, "ahbm-pdes: error: out of memory (%zu x %zu bytes)\n", count, bytes);
+    abort();
+}
+
+void *memory_new(size_t count, size_t bytes)
+{
+    if (count == 0)
+        count = 1;
+    return checked(calloc(count, bytes), count, bytes);
+}
+
+void *memory_resize(void *old, size_t count, size_t bytes)
+{
+    if (bytes != 0 && count > SIZE_MAX / bytes)
+        return checked(NULL, count, bytes);
+    return checked(realloc(old, count * bytes), count, bytes);
+}
+
+void *memory_new_aligned(size_t count, size_t bytes, size_t alignment)
+{
+    size_t total = (count * bytes + alignment - 1) / alignment * alignment;
+    void *block = checked(aligned_alloc(alignment, total ? total : alignment), count, bytes);
+    memset(block, 0, total);
+    return block;
+}
+
+char *memory_copy_text(const char *text)
+{
+    return checked(strdup(text), 1, strlen(text) + 1);
+}
+
+void memory_free(void *block)
+{
+    free(block);
+}
+
+void *memory_stack_new(size_t bytes, size_t *usable)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t rounded = (bytes + page - 1) / page * page;
+    char *map = mmap(NULL, rounded + page, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (map == MAP_FAILED || mprotect(map, page, PROT_NONE) != 0)
+        checked(NULL, 1, rounded + page);
+    *usable = rounded;
+    return map + page;
+}
+
+void memory_stack_free(void *base, size_t usable)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    munmap((char *)base - page, usable + page);
+}
