@@ -9,20 +9,24 @@
  * that compute allocate their result in scratch; those that end in _to write into `out`, whose
  * shape must fit and which may be one of the inputs.
  *
- * Scratch is an arena. Inside TL_SCRATCH_SCOPE(tl) { ... } allocations are temporary: at the closing
- * brace they are recycled and their tensors may no longer be used (do not leave the block by return,
- * break or goto). Outside they last for the whole kernel.
+ * Scratch is an arena. Inside TL_SCRATCH_SCOPE(tl) { ... } allocations are temporary: at the
+ * closing brace they are recycled and their tensors may no longer be used (do not leave the block
+ * by return, break or goto). Outside they last for the whole kernel.
  *
  * A wrong shape or element type, a full scratch, a recycled tensor, a queue that leads nowhere: the
  * recording stops and the run ends with an error that names kernel, PE, command number and source
  * line. None of these functions returns an error.
  *
- * Broadcasting: where two tensors are combined, a size of 1 (rows or cols) stretches.
+ * Broadcasting: where two tensors are combined, a size of 1 (rows or cols) stretches. MATH computes
+ * in f32 and takes f32 only; tl_full, tl_cast, tl_broadcast and tl_transpose take every type. The
+ * operands of a GEMM have one type, its result is f32. An output may be an input (the same tensor),
+ * never a part of one; that of a GEMM is neither.
  */
 #ifndef AHBM_TL_H
 #define AHBM_TL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <ahbm/launch.h>
@@ -31,15 +35,29 @@ struct tl;
 
 enum tl_dtype { TL_F32, TL_BF16, TL_F16 };
 
-/* Queue pairs: to the neighbouring PE of the CUBE, to the PE of equal index in the neighbouring CUBE,
- * and in the neighbouring SIP. x grows to the east, y to the south. */
+/* Queue pairs: to the neighbouring PE of the CUBE, to the PE of equal index in the neighbouring
+ * CUBE, and in the neighbouring SIP. x grows to the east, y to the south. */
 enum tl_queue {
-    TL_PE_N, TL_PE_S, TL_PE_E, TL_PE_W,
-    TL_CUBE_N, TL_CUBE_S, TL_CUBE_E, TL_CUBE_W,
-    TL_SIP_N, TL_SIP_S, TL_SIP_E, TL_SIP_W
+    TL_PE_N,
+    TL_PE_S,
+    TL_PE_E,
+    TL_PE_W,
+    TL_CUBE_N,
+    TL_CUBE_S,
+    TL_CUBE_E,
+    TL_CUBE_W,
+    TL_SIP_N,
+    TL_SIP_S,
+    TL_SIP_E,
+    TL_SIP_W
 };
 
 enum tl_axis { TL_AXIS_PE, TL_AXIS_CUBE, TL_AXIS_GROUP };
+
+/* x grows to the east, y to the south. */
+struct tl_position {
+    uint32_t x, y;
+};
 
 struct tl_tensor {
     uint64_t addr; /* bytes, in scratch or in the HBM share of PE `pe` */
@@ -52,8 +70,8 @@ struct tl_tensor {
 
 /* The epilogue of a composite, applied to its output on the way to scratch. */
 struct tl_epilogue {
-    float scale;                 /* multiplies; 0 means none */
-    const struct tl_tensor *add; /* added after scaling, [M or 1, N or 1]; NULL means none */
+    float scale;                     /* multiplies; 0 means none */
+    const struct tl_tensor *add;     /* added after scaling, [M or 1, N or 1]; NULL means none */
     const struct tl_tensor *rescale; /* [M, 1]: out = out * rescale + result; NULL means none */
 };
 
@@ -62,6 +80,11 @@ typedef void tl_kernel(struct tl *tl, const struct tl_launch *launch);
 /* ---- geometry ---- */
 uint32_t tl_program_id(struct tl *tl, enum tl_axis axis);
 uint32_t tl_num_programs(struct tl *tl, enum tl_axis axis);
+/* Where PE (CUBE) `index` lies in the grid of its CUBE (group), and the reverse. Not for groups. */
+struct tl_position tl_position(struct tl *tl, enum tl_axis axis, uint32_t index);
+uint32_t tl_index_at(struct tl *tl, enum tl_axis axis, struct tl_position position);
+/* The queue pair that leads to the neighbour `peer` on this axis; an error when it is none. */
+enum tl_queue tl_queue_to(struct tl *tl, enum tl_axis axis, uint32_t peer);
 
 /* ---- memory ---- */
 /* Uninitialised scratch. */
@@ -146,9 +169,11 @@ void tl_wait(struct tl *tl, struct tl_tensor tensor);
 /* ---- scratch scopes, errors ---- */
 uint32_t tl_scratch_begin(struct tl *tl);
 bool tl_scratch_end(struct tl *tl, uint32_t scope); /* always false: ends the loop below */
-#define TL_SCRATCH_SCOPE(tl)                                                                       \
-    for (uint32_t tl_scope_ = tl_scratch_begin(tl), tl_once_ = 1; tl_once_;                        \
-         tl_once_ = tl_scratch_end(tl, tl_scope_))
+#define TL_SCRATCH_SCOPE(tl) TL_SCOPE_AT_(tl, __LINE__)
+#define TL_SCOPE_AT_(tl, line) TL_SCOPE_(tl, TL_PASTE_(tl_scope_, line), TL_PASTE_(tl_once_, line))
+#define TL_SCOPE_(tl, scope, once)                                                                 \
+    for (uint32_t scope = tl_scratch_begin(tl), once = 1; once; once = tl_scratch_end(tl, scope))
+#define TL_PASTE_(a, b) a##b
 
 /* Ends the recording with an error of the kernel's own (printf format). Does not return. */
 _Noreturn void tl_fail(struct tl *tl, const char *format, ...)
@@ -156,6 +181,8 @@ _Noreturn void tl_fail(struct tl *tl, const char *format, ...)
 
 /* Every call above notes where it stands, for messages. */
 struct tl *tl_at(struct tl *tl, const char *file, uint32_t line);
+#ifndef TL_IMPLEMENTATION
 #include <ahbm/tl_here.h>
+#endif
 
 #endif

@@ -4,6 +4,11 @@
 
 #define TL_HERE(tl) tl_at((tl), __FILE__, __LINE__)
 
+#define tl_program_id(tl, ...) tl_program_id(TL_HERE(tl), __VA_ARGS__)
+#define tl_num_programs(tl, ...) tl_num_programs(TL_HERE(tl), __VA_ARGS__)
+#define tl_position(tl, ...) tl_position(TL_HERE(tl), __VA_ARGS__)
+#define tl_index_at(tl, ...) tl_index_at(TL_HERE(tl), __VA_ARGS__)
+#define tl_queue_to(tl, ...) tl_queue_to(TL_HERE(tl), __VA_ARGS__)
 #define tl_empty(tl, ...) tl_empty(TL_HERE(tl), __VA_ARGS__)
 #define tl_full(tl, ...) tl_full(TL_HERE(tl), __VA_ARGS__)
 #define tl_ref(tl, ...) tl_ref(TL_HERE(tl), __VA_ARGS__)

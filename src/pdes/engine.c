@@ -1,6 +1,6 @@
 #include "pdes/engine.h"
 
-#include <string.h>
+#include <assert.h>
 
 #include "pdes/engine_internal.h"
 #include "support/hash.h"
@@ -20,6 +20,7 @@ uint32_t engine_owner(uint32_t lps, uint32_t size, uint32_t lp)
 {
     uint32_t each = lps / size, rest = lps % size;
     uint32_t larger = rest * (each + 1);
+    assert(lp < lps);
     return lp < larger ? lp / (each + 1) : rest + (lp - larger) / each;
 }
 
@@ -99,8 +100,8 @@ _Noreturn static void too_early(const struct lp *lp, uint32_t src, uint32_t dst,
                                 uint64_t time, const char *rule, uint64_t limit)
 {
     const struct event *now = &lp->current;
-    error_bug("event %s from unit %u to unit %u at %llu ps is before %s (%llu ps); sent while LP "
-              "%u dispatches %s from unit %u to unit %u at %llu ps",
+    error_bug("event %s from unit %u to unit %u at %llu ps is before %s (%llu ps); the last event "
+              "of LP %u was %s from unit %u to unit %u at %llu ps",
               kind_name(lp, kind), src, dst, (unsigned long long)time, rule,
               (unsigned long long)limit, lp->id, kind_name(lp, now->kind), now->src, now->dst,
               (unsigned long long)now->time);
@@ -110,6 +111,8 @@ static struct event *send_outside(struct lp *lp, uint32_t owner_lp)
 {
     struct engine *engine = lp->engine;
     struct mailbox *box = &engine->inside;
+    if (owner_lp >= engine->config.lps)
+        error_bug("LP %u sends to LP %u of %u", lp->id, owner_lp, engine->config.lps);
     if (engine_lp(engine, owner_lp) == NULL) {
         uint32_t rank = engine_owner(engine->config.lps, engine->config.transport->size, owner_lp);
         if (engine->box_of[rank] == NO_MAILBOX)
@@ -122,7 +125,10 @@ static struct event *send_outside(struct lp *lp, uint32_t owner_lp)
 struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, uint64_t time)
 {
     uint32_t bits = lp->engine->config.unit_bits;
-    uint32_t seq = lp->seq[src & ((1u << bits) - 1)]++;
+    uint32_t unit = src & ((1u << bits) - 1);
+    assert(src >> bits == lp->id && unit < lp->units && kind < lp->model->kinds);
+    assert(time != TIME_NEVER);
+    uint32_t seq = lp->seq[unit]++;
     struct event *event;
     if (time < lp->now)
         too_early(lp, src, dst, kind, time, "the LP's clock", lp->now);
@@ -160,7 +166,9 @@ static void insert_all(struct engine *engine, const struct event *events, uint32
 
 void engine_deliver(struct engine *engine)
 {
-    insert_all(engine, engine->inside.out, engine->inside.out_count);
+    uint32_t inside = engine->inside.out_count;
+    insert_all(engine, engine->inside.out, inside);
+    assert(engine->inside.out_count == inside); /* announce() sends nothing */
     engine->inside.out_count = 0;
     for (uint32_t i = 0; i < engine->boxes_count; i++)
         insert_all(engine, engine->boxes[i].in, engine->boxes[i].in_count);
@@ -169,8 +177,8 @@ void engine_deliver(struct engine *engine)
 static uint64_t digest_event(uint64_t digest, const struct event *event)
 {
     digest = hash_word(digest, event->time);
-    return hash_word(digest, ((uint64_t)event->dst << 32 | event->src) ^
-                                 ((uint64_t)event->seq << 16) ^ event->kind);
+    digest = hash_word(digest, (uint64_t)event->dst << 32 | event->src);
+    return hash_word(digest, (uint64_t)event->seq << 16 | event->kind);
 }
 
 static void process_lp(struct lp *lp, uint64_t limit, const volatile sig_atomic_t *stop)
@@ -219,8 +227,10 @@ static void agree_on_error(struct engine *engine, struct error *err)
     transport->ops->minimum(transport, &winner, 1);
     uint32_t root = engine_owner(engine->config.lps, transport->size, (uint32_t)winner);
     struct error found = {ERROR_NONE, ""};
-    if (root == transport->rank)
+    if (root == transport->rank) {
+        assert(mine != NULL);
         found = mine->error;
+    }
     transport->ops->broadcast(transport, &found, sizeof found, root);
     *err = found;
 }

@@ -2,7 +2,7 @@
  *
  * An LP holds many units (event.h): the machine's LP is a CUBE and its units are engines, routers
  * and links; PHOLD's units are its objects. Units of one LP may send to each other with no delay.
- * What leaves the LP is bound by its promise (sync.h).
+ * What leaves the LP is bound by its promise (lp_model).
  */
 #ifndef AHBM_PDES_LP_H
 #define AHBM_PDES_LP_H
@@ -23,9 +23,9 @@ struct lp_model {
     uint32_t kinds;
     /* A time before which nothing that this LP sends can arrive at another LP if it receives
      * nothing more; `next_event` is the time of its first pending event (TIME_NEVER: none).
-     * Must be later than `next_event`. */
+     * Must be later than `next_event`. Sends nothing. */
     uint64_t (*promise)(struct lp *lp, uint64_t next_event);
-    /* An event from another LP was put into the queue. May be NULL. */
+    /* An event from another LP was put into the queue. Sends nothing. May be NULL. */
     void (*announce)(struct lp *lp, const struct event *event);
 };
 

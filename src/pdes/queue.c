@@ -1,5 +1,6 @@
 #include "pdes/queue.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "support/memory.h"
@@ -18,7 +19,11 @@ static inline bool before(const struct queue_entry *a, const struct queue_entry 
 static void set_capacity(struct queue *queue, uint32_t capacity)
 {
     queue->heap = memory_resize(queue->heap, capacity, sizeof *queue->heap);
-    queue->pool = memory_resize(queue->pool, capacity, sizeof *queue->pool);
+    struct event *pool = memory_new_aligned(capacity, sizeof *pool, sizeof *pool);
+    if (queue->capacity > 0)
+        memcpy(pool, queue->pool, queue->capacity * sizeof *pool);
+    memory_free(queue->pool);
+    queue->pool = pool; /* each event in one cache line */
     queue->free_slots = memory_resize(queue->free_slots, capacity, sizeof *queue->free_slots);
     /* Only called when every slot is in use: the free list holds the new ones, lowest on top. */
     uint32_t added = capacity - queue->capacity;
@@ -66,6 +71,7 @@ struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32
 
 void queue_pop(struct queue *queue, struct event *out)
 {
+    assert(queue->count > 0);
     uint32_t slot = queue->heap[0].slot;
     *out = queue->pool[slot];
     struct queue_entry last = queue->heap[--queue->count];
@@ -86,4 +92,5 @@ void queue_pop(struct queue *queue, struct event *out)
         at = least;
     }
     queue->heap[at] = last;
+    __builtin_prefetch(&queue->pool[queue->heap[0].slot]);
 }

@@ -1,8 +1,8 @@
 /* Windows: exchange, insert, promise, global minimum G, dispatch everything before G.
  *
- * Why it is safe (docs/adr/0003): after the exchange nothing is in flight, so whatever arrives later
- * was sent either by an LP that had received nothing more (not before its promise, hence not before
- * G) or in reaction to such an arrival (later still). G never falls. */
+ * Why it is safe (docs/adr/0003): after the exchange nothing is in flight, so whatever arrives
+ * later was sent either by an LP that had received nothing more (not before its promise, hence not
+ * before G) or in reaction to such an arrival (later still). G never falls. */
 #include <time.h>
 
 #include "pdes/engine_internal.h"
@@ -29,11 +29,12 @@ static struct window look(struct engine *engine)
     for (uint32_t i = 0; i < engine->count; i++) {
         struct lp *lp = &engine->lps[i];
         uint64_t next = queue_next_time(&lp->queue);
-        if (lp_failed(lp)) {
+        if (!lp_failed(lp))
+            lp->promise = lp->model->promise(lp, next);
+        if (lp_failed(lp)) { /* in a handler, in announce() or in promise() */
             window.failed = 0;
             continue;
         }
-        lp->promise = lp->model->promise(lp, next);
         window.promise = time_min(window.promise, lp->promise);
         window.next = time_min(window.next, next);
     }
@@ -66,9 +67,10 @@ enum engine_result sync_window_run(struct engine *engine)
         if (window.next == TIME_NEVER)
             return ENGINE_DONE;
         if (window.promise <= window.next || window.promise < last)
-            error_bug("no progress: least promise %llu ps, first event %llu ps, last window %llu ps",
-                      (unsigned long long)window.promise, (unsigned long long)window.next,
-                      (unsigned long long)last);
+            error_bug(
+                "no progress: least promise %llu ps, first event %llu ps, last window %llu ps",
+                (unsigned long long)window.promise, (unsigned long long)window.next,
+                (unsigned long long)last);
         last = window.promise;
         engine_process(engine, window.promise);
         mark = seconds();

@@ -59,10 +59,16 @@ static int bytes_of(uint32_t events)
     return (int)bytes;
 }
 
-static int inline_bytes(uint32_t count)
+static uint32_t within_buffer(uint32_t events)
 {
-    uint32_t within = count < INLINE_EVENTS ? count : INLINE_EVENTS;
-    return (int)offsetof(struct buffer, events) + bytes_of(within);
+    return events < INLINE_EVENTS ? events : INLINE_EVENTS;
+}
+
+/* An empty mailbox has no array yet, and memcpy() takes no NULL. */
+static void copy_events(struct event *to, const struct event *from, uint32_t count)
+{
+    if (count > 0)
+        memcpy(to, from, count * sizeof *to);
 }
 
 static void start_round(struct transport_mpi *self, uint64_t promise)
@@ -77,8 +83,9 @@ static void start_round(struct transport_mpi *self, uint64_t promise)
         out->round = self->round;
         out->promise = promise;
         out->count = box->out_count;
-        int bytes = inline_bytes(box->out_count);
-        memcpy(out->events, box->out, (size_t)bytes - offsetof(struct buffer, events));
+        uint32_t within = within_buffer(box->out_count);
+        int bytes = (int)offsetof(struct buffer, events) + bytes_of(within);
+        copy_events(out->events, box->out, within);
         MPI_Isend(out, bytes, MPI_BYTE, (int)box->peer, tag, self->comm,
                   &self->requests[self->count + i]);
         self->base.messages++;
@@ -110,8 +117,6 @@ static void exchange_rest(struct transport_mpi *self)
 static void mpi_exchange(struct transport *transport, uint64_t promise)
 {
     struct transport_mpi *self = (struct transport_mpi *)transport;
-    if (self->count == 0)
-        return;
     start_round(self, promise);
     MPI_Waitall(2 * (int)self->count, self->requests, MPI_STATUSES_IGNORE);
     for (uint32_t i = 0; i < self->count; i++) {
@@ -122,8 +127,7 @@ static void mpi_exchange(struct transport *transport, uint64_t promise)
                       (unsigned long long)in->round, box->peer, (unsigned long long)self->round);
         box->in_count = (uint32_t)in->count;
         mailbox_reserve_in(box, box->in_count);
-        memcpy(box->in, in->events,
-               (size_t)inline_bytes(box->in_count) - offsetof(struct buffer, events));
+        copy_events(box->in, in->events, within_buffer(box->in_count));
     }
     exchange_rest(self);
     for (uint32_t i = 0; i < self->count; i++)
@@ -167,6 +171,7 @@ struct transport *transport_mpi_new(MPI_Comm comm)
     MPI_Comm_dup(comm, &self->comm);
     MPI_Comm_rank(self->comm, &rank);
     MPI_Comm_size(self->comm, &size);
-    self->base = (struct transport){.ops = &mpi_ops, .rank = (uint32_t)rank, .size = (uint32_t)size};
+    self->base =
+        (struct transport){.ops = &mpi_ops, .rank = (uint32_t)rank, .size = (uint32_t)size};
     return &self->base;
 }

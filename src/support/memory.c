@@ -26,11 +26,14 @@ void *memory_resize(void *old, size_t count, size_t bytes)
 {
     if (bytes != 0 && count > SIZE_MAX / bytes)
         return checked(NULL, count, bytes);
-    return checked(realloc(old, count * bytes), count, bytes);
+    size_t total = count * bytes; /* realloc() of nothing may return NULL */
+    return checked(realloc(old, total > 0 ? total : 1), count, bytes);
 }
 
 void *memory_new_aligned(size_t count, size_t bytes, size_t alignment)
 {
+    if (bytes != 0 && count > (SIZE_MAX - alignment) / bytes)
+        return checked(NULL, count, bytes);
     size_t total = (count * bytes + alignment - 1) / alignment * alignment;
     void *block = checked(aligned_alloc(alignment, total ? total : alignment), count, bytes);
     memset(block, 0, total);

@@ -9,14 +9,14 @@
 #include "prog/program.h"
 
 struct tl_program_config {
-    const char *name;         /* of the kernel, for messages; borrowed */
+    const char *name; /* of the kernel, for messages; borrowed */
     tl_kernel *kernel;
-    struct tl_launch launch;  /* copied */
+    struct tl_launch launch;         /* copied */
     const struct geometry *geometry; /* borrowed */
-    uint32_t cube;            /* number in the system */
+    uint32_t cube;                   /* number in the system */
     uint64_t scratch_bytes;
-    uint64_t share_bytes;     /* of a PE's HBM share */
-    uint32_t record_ahead;    /* commands recorded and not yet taken, at most; at least 1 */
+    uint64_t share_bytes;  /* of a PE's HBM share */
+    uint32_t record_ahead; /* commands recorded and not yet taken, at most; at least 1 */
 };
 
 /* Never NULL. The caller ends it with program->ops->destroy(program). */

@@ -1,0 +1,14 @@
+/* The sweep of one query block over the KV tokens on this PE. */
+#ifndef AHBM_KERNELS_ATTENTION_H
+#define AHBM_KERNELS_ATTENTION_H
+
+#include <ahbm/tl.h>
+
+#include "kernels/state.h"
+#include "kernels/tile.h"
+
+/* Leaves in `state` the (m, l, O) of source->tokens tokens, of none as well, in the form that
+ * launch->form and launch->gemm ask for. Allocates in the scratch scope of the caller. */
+void attention_sweep(struct tl *tl, const struct tile_source *source, const struct state *state);
+
+#endif

@@ -1,0 +1,30 @@
+/* The running softmax state (m, l, O) of one request on one PE: row maximum, row sum and
+ * unnormalised output, all f32, m and l [rows, 1], O [rows, dim]. */
+#ifndef AHBM_KERNELS_STATE_H
+#define AHBM_KERNELS_STATE_H
+
+#include <ahbm/tl.h>
+
+struct state {
+    struct tl_tensor m, l, o;
+    struct tl_tensor whole; /* of a packed state: O, m and l one after another */
+    bool packed;            /* travels as one copy instead of three */
+};
+
+/* In scratch, without values. */
+struct state state_new(struct tl *tl, uint32_t rows, uint32_t dim, bool packed);
+
+/* That of no token: m the lowest finite f32, l and O zero. */
+void state_clear(struct tl *tl, const struct state *state);
+
+void state_send(struct tl *tl, enum tl_queue queue, const struct state *state);
+
+/* Overwrites `state` with one sent by state_send(). */
+void state_receive(struct tl *tl, enum tl_queue queue, const struct state *state);
+
+/* The log-sum-exp merge of ADR-0060, section 4: `out` becomes the state of the tokens of `a` and
+ * `b` together, whose own values are lost. All three lie apart. */
+void state_merge(struct tl *tl, const struct state *out, const struct state *a,
+                 const struct state *b);
+
+#endif

@@ -1,0 +1,249 @@
+/* The CPU issues the program's commands in order, each at the cost of its kind. It stalls while a
+ * command in flight touches what the next one needs, or while the queue it must enter is full; a
+ * blocking command holds it until it has ended. */
+#include "hw/machine.h"
+
+#include <stddef.h>
+
+static void fail_recording(struct lp *lp, const struct pe *pe)
+{
+    lp->error = pe->program->error;
+}
+
+/* Takes the next command into a slot. False: none to issue now. */
+static bool take(struct lp *lp, struct pe *pe)
+{
+    struct cpu *cpu = &pe->cpu;
+    if (pe->free_slots == 0) {
+        cpu->state = CPU_STALLED;
+        cpu->stall = CAUSE_QUEUE;
+        return false;
+    }
+    const struct command *command = pe->program->ops->next(pe->program);
+    if (command->op == OP_FAIL)
+        fail_recording(lp, pe);
+    if (command->op == OP_FAIL || command->op == OP_END) {
+        cpu->state = CPU_ENDED;
+        return false;
+    }
+    cpu->draft = (uint8_t)__builtin_ctzll(pe->free_slots);
+    pe->free_slots &= ~(UINT64_C(1) << cpu->draft);
+    struct slot *slot = &pe->slots[cpu->draft];
+    slot->command = *command;
+    slot->number = cpu->commands++;
+    slot_note_ranges(slot);
+    return true;
+}
+
+/* The counter that bounds the commands of this kind in flight, and its limit. */
+static uint64_t *accepted(struct cpu *cpu, const struct command *command)
+{
+    switch (command->op) {
+    case OP_COMPOSITE:
+    case OP_DOT:
+        return &cpu->composites;
+    case OP_LOAD:
+    case OP_STORE:
+        return &cpu->transfers;
+    case OP_SEND:
+        return &cpu->sends[command->queue];
+    case OP_RECV:
+    case OP_RECV_ASYNC:
+        return &cpu->recvs[command->queue];
+    default:
+        return NULL;
+    }
+}
+
+static uint64_t limit(const struct hw_params *params, const struct command *command)
+{
+    switch (command->op) {
+    case OP_COMPOSITE:
+    case OP_DOT:
+        return params->sched.queue_commands;
+    case OP_LOAD:
+    case OP_STORE:
+        return params->dma.queue_commands;
+    default:
+        return params->ipcq.queue_commands;
+    }
+}
+
+static bool stalled(const struct cube *cube, struct pe *pe)
+{
+    struct cpu *cpu = &pe->cpu;
+    const struct command *command = &pe->slots[cpu->draft].command;
+    const uint64_t *count = accepted(cpu, command);
+    cpu->state = CPU_STALLED;
+    cpu->stall = CAUSE_OPERAND;
+    if (scoreboard_conflict(pe, cpu->draft))
+        return true;
+    cpu->stall = CAUSE_QUEUE;
+    return count != NULL && *count >= limit(cube->params, command);
+}
+
+static void count_command(struct pe *pe, const struct command *command)
+{
+    uint64_t *counts = pe->result.counts;
+    switch (command->op) {
+    case OP_LOAD:
+        counts[COUNT_DMA_READ]++;
+        break;
+    case OP_STORE:
+        counts[COUNT_DMA_WRITE]++;
+        break;
+    case OP_COMPOSITE:
+        counts[COUNT_DMA_READ] += command->b.space == SPACE_HBM;
+        counts[COUNT_GEMM]++;
+        break;
+    case OP_DOT:
+        counts[COUNT_GEMM]++;
+        break;
+    case OP_MATH:
+        counts[COUNT_MATH]++;
+        break;
+    case OP_SEND:
+        counts[COUNT_IPCQ_COPY]++;
+        break;
+    default:
+        break;
+    }
+}
+
+static void start_transfer(struct lp *lp, const struct event *event, struct slot *slot,
+                           uint8_t index, uint64_t time)
+{
+    bool load = slot->command.op == OP_LOAD;
+    const struct operand *hbm = load ? &slot->command.a : &slot->command.out;
+    slot->bytes_left = operand_bytes(hbm);
+    struct access access = {unit_of(lp->id, unit_pe(event->dst), PART_DMA), hbm->pe, index,
+                            load ? ACCESS_LOAD : ACCESS_STORE};
+    struct event *job = send_part(lp, event, PART_DMA, MSG_DMA_JOB, time);
+    job->arg[0] = access_pack(access);
+    job->arg[1] = hbm->addr;
+    job->arg[2] = slot->bytes_left;
+    job->arg[3] = true; /* a new operand: it has to be set up */
+}
+
+static void hand_over(struct lp *lp, const struct event *event, struct slot *slot, uint8_t index,
+                      uint64_t time)
+{
+    static const struct {
+        uint8_t part, message;
+    } targets[OP_COUNT] = {
+        [OP_COMPOSITE] = {PART_SCHED, MSG_SCHED_COMMAND}, [OP_DOT] = {PART_SCHED, MSG_SCHED_COMMAND},
+        [OP_MATH] = {PART_MATH, MSG_MATH_RUN},            [OP_SEND] = {PART_IPCQ, MSG_IPCQ_SEND},
+        [OP_RECV] = {PART_IPCQ, MSG_IPCQ_RECV},           [OP_RECV_ASYNC] = {PART_IPCQ, MSG_IPCQ_RECV},
+    };
+    uint8_t op = slot->command.op;
+    if (op == OP_LOAD || op == OP_STORE)
+        start_transfer(lp, event, slot, index, time);
+    else
+        send_part(lp, event, (enum part)targets[op].part, (enum message)targets[op].message, time)
+            ->arg[0] = index;
+}
+
+static void trace_slot(const struct cube *cube, uint32_t pe, const struct slot *slot, uint64_t end)
+{
+    const struct command *command = &slot->command;
+    const struct operand *moved = command->op == OP_COMPOSITE ? &command->b
+                                  : command->op == OP_SEND    ? &command->a
+                                                              : &command->out;
+    bool moves = command->op == OP_COMPOSITE ? moved->space == SPACE_HBM
+                                             : command->op != OP_MATH && command->op != OP_DOT;
+    struct trace_record record = {
+        .command = slot->number,
+        .issue_ps = slot->issue_ps,
+        .start_ps = slot->start_ps,
+        .end_ps = end,
+        .bytes = moves ? operand_bytes(moved) : 0,
+        .cause_command = slot->cause.command,
+        .cube = cube->id,
+        .cause_cube = slot->cause.cube,
+        .pe = (uint16_t)pe,
+        .cause_pe = slot->cause.pe,
+        .engine = (uint8_t)op_engine((enum op)command->op),
+        .op = command->op,
+        .fn = command->op == OP_MATH ? command->fn : 0,
+        .cause = slot->cause.kind,
+    };
+    cube->trace->put(cube->trace, &record);
+}
+
+/* Ends a command: its slot is free again. */
+static void retire(struct lp *lp, struct pe *pe, uint32_t pe_number, uint8_t index, uint64_t end)
+{
+    struct cube *cube = cube_of(lp);
+    struct slot *slot = &pe->slots[index];
+    uint64_t *count = accepted(&pe->cpu, &slot->command);
+    if (count != NULL)
+        --*count;
+    if (slot->command.op == OP_STORE)
+        pe->result.last_store_ps = time_max(pe->result.last_store_ps, end);
+    pe->result.last_end_ps = time_max(pe->result.last_end_ps, end);
+    pe->free_slots |= UINT64_C(1) << index;
+    if (cube->trace != NULL)
+        trace_slot(cube, pe_number, slot, end);
+}
+
+/* Issues the drafted command at the LP's clock; the next one follows by message. */
+static void issue(struct lp *lp, const struct event *event, struct pe *pe)
+{
+    struct cube *cube = cube_of(lp);
+    struct cpu *cpu = &pe->cpu;
+    uint8_t index = cpu->draft;
+    struct slot *slot = &pe->slots[index];
+    const struct command *command = &slot->command;
+    uint64_t cost = cube->params->cpu.issue_ps[command->op], serial;
+    uint64_t *count = accepted(cpu, command);
+    serial = command_serial_ps(&cube->cost, command);
+    cpu->draft = NO_SLOT;
+    cpu->busy_ps += cost;
+    cpu->serial_ps += serial;
+    cpu->busy_until_ps = lp->now + serial;
+    slot->issue_ps = slot->start_ps = lp->now;
+    slot->cause = cpu->cause;
+    cpu->cause = (struct cause){slot->number, lp->id, (uint16_t)unit_pe(event->dst), CAUSE_PROGRAM};
+    pe->result.first_issue_ps = time_min(pe->result.first_issue_ps, lp->now);
+    if (count != NULL)
+        ++*count;
+    count_command(pe, command);
+    if (command_emits(command))
+        outlook_pop(&pe->outlook, pe->program);
+    if (command->op == OP_WAIT)
+        retire(lp, pe, unit_pe(event->dst), index, lp->now + cost);
+    else
+        hand_over(lp, event, slot, index, lp->now + cost);
+    cpu->state = op_blocks((enum op)command->op) ? CPU_BLOCKED : CPU_READY;
+    cpu->blocked_on = index;
+    if (cpu->state == CPU_READY)
+        send_part(lp, event, PART_CPU, MSG_CPU_RUN, lp->now + cost);
+}
+
+static void advance(struct lp *lp, const struct event *event, struct pe *pe)
+{
+    if (pe->cpu.draft == NO_SLOT && !take(lp, pe))
+        return;
+    if (!stalled(cube_of(lp), pe))
+        issue(lp, event, pe);
+}
+
+void cpu_run(struct lp *lp, const struct event *event)
+{
+    advance(lp, event, pe_of(lp, event));
+}
+
+void cpu_done(struct lp *lp, const struct event *event)
+{
+    struct pe *pe = pe_of(lp, event);
+    struct cpu *cpu = &pe->cpu;
+    uint8_t index = (uint8_t)event->arg[0];
+    uint32_t number = unit_pe(event->dst);
+    retire(lp, pe, number, index, lp->now);
+    if (cpu->state == CPU_BLOCKED && cpu->blocked_on == index) {
+        advance(lp, event, pe);
+    } else if (cpu->state == CPU_STALLED) {
+        cpu->cause = (struct cause){pe->slots[index].number, lp->id, (uint16_t)number, cpu->stall};
+        advance(lp, event, pe);
+    }
+}

@@ -1,0 +1,21 @@
+/* The MAC array: an in-order, pipelined server of steps. Filling it delays a step's result, not the
+ * next step. */
+#include "hw/machine.h"
+
+void gemm_step(struct lp *lp, const struct event *event)
+{
+    struct cube *cube = cube_of(lp);
+    struct pe *pe = pe_of(lp, event);
+    struct slot *slot = &pe->slots[event->arg[0]];
+    uint64_t free_at = server_free_at(&pe->gemm);
+    uint64_t steps = event->arg[1] * slot->m_tiles;
+    if (slot->command.b.space != SPACE_HBM)
+        slot_start(slot, lp->now, time_max(lp->now, free_at), pe->gemm_last);
+    pe->gemm_last = slot->number;
+    pe->result.gemm_steps += steps;
+    uint64_t end = server_accept(&pe->gemm, cube->params->gemm.clock, lp->now,
+                                 steps * cube->step_cycles);
+    struct event *done = send_part(lp, event, PART_SCHED, MSG_SCHED_STEP, end + cube->fill_ps);
+    done->arg[0] = event->arg[0];
+    done->arg[1] = event->arg[1];
+}

@@ -1,0 +1,224 @@
+/* The state of a CUBE, shared by the files of this layer only. Parts talk through messages; each
+ * part's functions touch its own struct, and the PE's table of commands in flight. */
+#ifndef AHBM_HW_MACHINE_H
+#define AHBM_HW_MACHINE_H
+
+#include "hw/cube.h"
+#include "pdes/engine.h"
+#include "hw/msg.h"
+#include "hw/outlook.h"
+#include "hw/server.h"
+
+enum { SLOTS = 64, RANGES = 8, CHANNELS_MAX = 16, NO_SLOT = 0xff };
+
+/* Bytes [first, end) of one memory. */
+struct range {
+    uint64_t first, end;
+    uint32_t memory; /* 0: scratch; 1 + pe: that PE's HBM share */
+};
+
+struct cause {
+    uint64_t command;
+    uint32_t cube;
+    uint16_t pe;
+    uint8_t kind; /* enum trace_cause */
+};
+
+/* A command in flight. */
+struct slot {
+    struct command command;
+    uint64_t number;
+    uint64_t issue_ps, start_ps;
+    struct cause cause;
+    struct range reads[RANGES], writes[RANGES];
+    uint32_t n_reads, n_writes;
+    /* transfers: bytes not yet done; composites: the scheduler's plan */
+    uint64_t bytes_left;
+    uint64_t m_tiles, k_tiles, n_tiles;
+    uint64_t fetch_k, fetch_n, fetch_addr; /* next sub-tile */
+    uint64_t steps_left, k_left;           /* sub-tiles of the plan; of the current output tile */
+    uint64_t n_done;                       /* output tiles */
+    uint64_t epilogues_left;
+};
+
+enum cpu_state { CPU_IDLE, CPU_READY, CPU_STALLED, CPU_BLOCKED, CPU_ENDED };
+
+struct cpu {
+    enum cpu_state state;
+    uint8_t draft;      /* slot of the command taken from the program and not yet issued */
+    uint8_t blocked_on; /* slot, in CPU_BLOCKED */
+    uint8_t stall;      /* in CPU_STALLED: the trace_cause that will end it */
+    struct cause cause; /* why the next command can be issued now */
+    uint64_t commands;  /* taken from the program */
+    uint64_t busy_until_ps; /* least end of what has been issued, in CPU time */
+    uint64_t serial_ps;     /* serial work issued so far (outlook.h) */
+    uint64_t busy_ps;
+    /* accepted by the engines and not ended; what bounds the commands in flight */
+    uint64_t composites, transfers, sends[QUEUES], recvs[QUEUES];
+};
+
+/* A ring of small numbers, its capacity fixed when it is made. */
+struct ring {
+    uint8_t *items;
+    uint32_t capacity, first, count;
+};
+
+struct sched {
+    struct ring fetch;    /* slots whose operand is still being fetched */
+    uint64_t in_pipeline; /* sub-tiles fetched, or being fetched, and not yet multiplied */
+};
+
+struct dma_request {
+    struct access access;
+    uint64_t addr, bytes_left;
+    bool first; /* of its operand */
+};
+
+struct dma {
+    struct dma_request *jobs; /* ring */
+    uint32_t capacity, first, count;
+    uint64_t outstanding;
+    uint64_t channel_free_ps[CHANNELS_MAX];
+    uint64_t last_issue_ps; /* requests leave in order */
+    struct activity activity;
+};
+
+struct hbm_share {
+    struct server *channels; /* pseudo-channels */
+    uint64_t *refresh_at_ps; /* start of each channel's next refresh */
+    uint64_t read_bytes, write_bytes;
+    uint64_t own_bytes[STREAMS]; /* accepted from the own PE (outlook.h) */
+};
+
+struct arrived {
+    uint64_t command;
+    uint64_t shape; /* rows << 32 | cols */
+    uint64_t arrived_ps;
+    uint32_t origin;
+    uint32_t bytes;
+    uint8_t dtype;
+    uint8_t first;
+};
+
+struct ipcq_queue {
+    struct ring sends, recvs;
+    struct arrived *arrived; /* ring of `slots` */
+    uint32_t arrived_first, arrived_count;
+    uint32_t peer; /* IPCQ unit at the other end; NO_PEER */
+    uint32_t credits;
+    uint64_t copy_end_ps;  /* of the copy in progress; 0: none */
+    uint64_t drain_end_ps; /* of the drain in progress; 0: none */
+    uint64_t fragment;     /* bytes of the copy in progress */
+    struct cause credit;   /* the last credit's */
+};
+
+#define NO_PEER UINT32_MAX
+
+struct ipcq {
+    struct ipcq_queue queue[QUEUES];
+    struct activity activity;
+};
+
+struct link {
+    struct server server;
+    uint64_t bytes, packets, wait_max_ps;
+};
+
+struct pe {
+    struct cpu cpu;
+    struct program *program;
+    struct outlook outlook;
+    uint64_t free_slots; /* bit set: free */
+    struct slot *slots;
+    struct sched sched;
+    struct dma dma;
+    struct server gemm, math;
+    uint64_t gemm_last, math_last; /* number of the last command they served */
+    struct hbm_share hbm;
+    struct ipcq ipcq;
+    struct link links[DIRECTIONS];
+    struct pe_result result;
+};
+
+/* A message from another CUBE that lies in the queue. */
+struct pending {
+    uint64_t time;
+    uint32_t src, seq;
+    uint32_t destination;
+    uint8_t queue, kind;
+};
+
+struct cube {
+    const struct hw_params *params;
+    struct lp *lp;
+    struct trace_sink *trace;
+    uint32_t id;
+    uint32_t pes;
+    struct pe *pe;
+    struct link links[2 * DIRECTIONS];
+    struct pending *pending;
+    uint32_t pending_count, pending_capacity;
+    /* derived from the parameters */
+    uint64_t step_cycles;      /* of one TILE_M x TILE_K x TILE_N step */
+    uint64_t fill_ps;          /* of the MAC array */
+    uint32_t share_channels;
+    struct rate channel_rate;  /* ps per byte of one pseudo-channel */
+    struct rate share_rate;    /* ps per byte of a PE's share */
+    struct cost cost;          /* outlook.h */
+};
+
+static inline struct cube *cube_of(struct lp *lp)
+{
+    return lp->state;
+}
+
+static inline struct pe *pe_of(struct lp *lp, const struct event *event)
+{
+    return &cube_of(lp)->pe[unit_pe(event->dst)];
+}
+
+/* From part `from` of the event's PE to part `to` of the same PE. */
+static inline struct event *send_part(struct lp *lp, const struct event *event, enum part to,
+                                      enum message message, uint64_t time)
+{
+    uint32_t pe = unit_pe(event->dst);
+    return lp_send(lp, event->dst, unit_of(lp->id, pe, to), (uint16_t)message, time);
+}
+
+void ring_init(struct ring *ring, uint32_t capacity);
+void ring_fini(struct ring *ring);
+void ring_push(struct ring *ring, uint8_t item);
+uint8_t ring_pop(struct ring *ring);
+uint8_t ring_head(const struct ring *ring);
+
+/* scoreboard.c */
+void slot_note_ranges(struct slot *slot);
+/* Whether the command in slot `draft` must wait: one in flight writes what it touches, or reads what
+ * it writes (so WAIT, whose only operand is `out`, waits for all that touches that). */
+bool scoreboard_conflict(const struct pe *pe, uint8_t draft);
+
+/* Notes that a slot's engine begins at `start`, and why: the cause of its issue, or `busy_with` when
+ * the engine was busy with that command of the same PE at `now`. */
+void slot_start(struct slot *slot, uint64_t now, uint64_t start, uint64_t busy_with);
+
+/* math.c: cycles of a MATH command, without its start-up. */
+uint64_t math_cycles(const struct hw_params *params, const struct command *command);
+
+/* hbm.c: least time at which the share could have served `bytes` more, none of them accepted before
+ * `from`. */
+uint64_t hbm_earliest(const struct cube *cube, const struct pe *pe, uint64_t from, uint64_t bytes);
+
+/* noc.c */
+struct event *packet_send(struct lp *lp, uint32_t from, uint32_t destination,
+                          enum packet_kind kind, uint32_t queue, uint64_t bytes, uint64_t time);
+
+/* promise.c */
+uint64_t cube_promise(struct lp *lp, uint64_t next_event);
+void cube_announce(struct lp *lp, const struct event *event);
+void pending_remove(struct cube *cube, const struct event *event);
+
+#define X(id, handler) lp_handler handler;
+HW_MESSAGES(X)
+#undef X
+
+#endif

@@ -1,0 +1,67 @@
+#include "pdes/group.h"
+
+#include <limits.h>
+
+#include "support/memory.h"
+
+struct group group_of(MPI_Comm comm)
+{
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    return (struct group){comm, (uint32_t)rank, (uint32_t)size};
+}
+
+bool group_agree(const struct group *group, struct error *err)
+{
+    int first = err->code == ERROR_NONE ? INT_MAX : (int)group->rank;
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, group->comm);
+    if (first == INT_MAX)
+        return true;
+    MPI_Bcast(err, sizeof *err, MPI_BYTE, first, group->comm);
+    return false;
+}
+
+void group_gather(const struct group *group, const void *mine, size_t bytes, void *all)
+{
+    int count = (int)bytes;
+    int *counts = memory_new(group->size, sizeof *counts);
+    int *starts = memory_new(group->size, sizeof *starts);
+    MPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, group->comm);
+    for (uint32_t i = 1; i < group->size; i++)
+        starts[i] = starts[i - 1] + counts[i - 1];
+    MPI_Gatherv(mine, count, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, group->comm);
+    memory_free(counts);
+    memory_free(starts);
+}
+
+static uint64_t reduce(const struct group *group, uint64_t value, MPI_Op op)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, op, group->comm);
+    return value;
+}
+
+uint64_t group_sum(const struct group *group, uint64_t value)
+{
+    return reduce(group, value, MPI_SUM);
+}
+
+uint64_t group_max(const struct group *group, uint64_t value)
+{
+    return reduce(group, value, MPI_MAX);
+}
+
+uint64_t group_min(const struct group *group, uint64_t value)
+{
+    return reduce(group, value, MPI_MIN);
+}
+
+void group_broadcast(const struct group *group, void *data, size_t bytes)
+{
+    MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, group->comm);
+}
+
+void group_barrier(const struct group *group)
+{
+    MPI_Barrier(group->comm);
+}

@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""Rules about the source tree that no compiler enforces. Usage: test_layers.py [ROOT]
+
+Each broken rule prints `file:line: rule: what`. First the rules are tried on a tree of known
+violations, so that a rule that no longer sees anything fails too. Only the standard library.
+"""
+
+import fnmatch
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+# --- the tables, to be edited ----------------------------------------------------------------------
+
+# What a folder's files may include, as glob patterns of paths below src/ or the root.
+PUBLIC = "ahbm/*"
+LAYERS = {
+    "src/support": ["support/*"],
+    "src/pdes": ["pdes/*", "support/*"],
+    "src/prog": ["prog/*", "support/*"],
+    "src/hw": ["hw/*", "pdes/*", "prog/*", "support/*"],
+    "src/values": ["values/*", "prog/*", "support/*"],
+    "src/tl": ["tl/*", "prog/*", "support/*", PUBLIC],
+    "kernels": ["kernels/*", PUBLIC],
+    "src/io": ["io/*", "hw/params.h", "hw/result.h", "hw/trace.h", "pdes/trace*.h", "prog/*",
+               "support/*"],
+    "src/study": ["study/*", "io/*", "kernels/*", "values/*", "hw/*", "tl/*", "pdes/*", "prog/*",
+                  "support/*", PUBLIC],
+    "src/cli": ["cli/*", "study/*", "support/*", "io/config.h"],
+    "include/ahbm": [PUBLIC],
+}
+
+# Headers of other people's libraries, and the files that wrap them.
+EXTERNAL = {
+    "mpi.h": ["src/pdes/transport_mpi.[ch]", "src/io/results*.[ch]", "src/study/*mpi*.[ch]",
+              "src/cli/main.c", "src/cli/*mpi*.[ch]", "tests/*"],
+    "hdf5.h": ["src/io/results*.[ch]", "src/io/tensors*.[ch]", "src/io/hdf5*.[ch]", "tests/*"],
+    "yaml.h": ["src/io/config*.[ch]", "src/io/yaml*.[ch]"],
+    "cblas.h": ["src/values/*.[ch]"],
+    "jansson.h": ["src/cli/*.[ch]"],
+    "argp.h": ["src/cli/*.[ch]", "tests/*"],
+}
+
+ALLOCATE = ["src/support/memory.c"]
+# Wall-clock figures of a run; nothing that simulated time could see.
+FLOATS = ["src/pdes/sync_*.c", "src/pdes/engine.h"]
+
+FUNCTION_LINES = 100  # fewer than
+FILE_LINES = 600  # fewer than; .c
+
+CODE = ("src/", "kernels/", "include/", "tests/")
+
+# --- reading ---------------------------------------------------------------------------------------
+
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+NOISE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.DOTALL)
+
+
+def strip(text):
+    """The code with comments and literals blanked, line numbers kept."""
+    return NOISE.sub(lambda m: re.sub(r"[^\n]", " ", m.group()), text)
+
+
+def line_of(text, offset):
+    return text.count("\n", 0, offset) + 1
+
+
+def matches(path, patterns):
+    return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
+
+
+def tracked(root):
+    """Paths that git tracks or would track; without git, all but build folders."""
+    try:
+        listed = subprocess.run(
+            ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True, check=True).stdout.decode()
+        inside = subprocess.run(["git", "-C", root, "rev-parse", "--show-prefix"],
+                                capture_output=True, check=True).stdout.decode().strip()
+        if inside == "":
+            return sorted(p for p in listed.split("\0") if os.path.isfile(os.path.join(root, p)))
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    found = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = [f for f in folders if not f.startswith((".", "build"))]
+        found += [os.path.relpath(os.path.join(folder, f), root) for f in files]
+    return sorted(found)
+
+
+class Tree:
+    def __init__(self, root):
+        self.files = {}
+        self.broken = []
+        for path in tracked(root):
+            with open(os.path.join(root, path), "rb") as file:
+                data = file.read()
+            if b"\0" not in data[:4096]:
+                self.files[path] = data.decode("utf-8", "replace")
+        self.sources = {p: t for p, t in self.files.items()
+                        if p.endswith((".c", ".h")) and p.startswith(CODE)}
+        self.code = {p: strip(t) for p, t in self.sources.items()}
+
+    def report(self, path, line, rule, what):
+        self.broken.append((path, line, rule, what))
+
+    def includes(self, path):
+        """(line, bracket, name) of each #include that is not commented out."""
+        text, code = self.sources[path], self.code[path]
+        for match in INCLUDE.finditer(text):
+            if code[match.start():match.end()].lstrip().startswith("#"):
+                yield line_of(text, match.start()), match.group(1), match.group(2)
+
+    def find(self, path, pattern):
+        for match in pattern.finditer(self.code[path]):
+            yield line_of(self.code[path], match.start()), match.group(1)
+
+    def resolve(self, path, name):
+        """The tree's file that `name` means when `path` includes it; None for a system header."""
+        for folder in ("src", "include", ".", os.path.dirname(path)):
+            candidate = os.path.normpath(os.path.join(folder, name))
+            if candidate in self.sources:
+                return candidate
+        return None
+
+
+# --- the rules -------------------------------------------------------------------------------------
+
+def layer_of(path):
+    return next((layer for layer in LAYERS if path.startswith(layer + "/")), None)
+
+
+def rule_layers(tree):
+    for path in tree.sources:
+        layer = layer_of(path)
+        if layer is None:
+            if path.startswith(("src/", "kernels/", "include/")):
+                tree.report(path, 1, "layers", "the folder has no row in the table")
+            continue
+        for line, bracket, name in tree.includes(path):
+            ours = bracket == '"' or tree.resolve(path, name) or name.startswith("ahbm/")
+            if ours and not matches(name, LAYERS[layer]):
+                tree.report(path, line, "layers", f"{layer} may not include {name}")
+
+
+def rule_cycles(tree):
+    edges = {path: [] for path in tree.sources}
+    for path in tree.sources:
+        for line, _, name in tree.includes(path):
+            target = tree.resolve(path, name)
+            if target:
+                edges[path].append((line, target))
+    done, trail = set(), []
+
+    def visit(path):
+        trail.append(path)
+        for line, target in edges[path]:
+            if target in trail:
+                cycle = trail[trail.index(target):] + [target]
+                tree.report(path, line, "cycles", " -> ".join(cycle))
+            elif target not in done:
+                visit(target)
+        done.add(trail.pop())
+
+    for path in sorted(edges):
+        if path not in done:
+            visit(path)
+
+
+def rule_external(tree):
+    for path in tree.sources:
+        for line, _, name in tree.includes(path):
+            allowed = EXTERNAL.get(os.path.basename(name))
+            if allowed is not None and not tree.resolve(path, name) and not matches(path, allowed):
+                tree.report(path, line, "external", f"{name} is wrapped elsewhere")
+
+
+ALLOCATION = re.compile(r"\b(malloc|calloc|realloc|reallocarray|free|strn?dup|v?asprintf"
+                        r"|aligned_alloc|posix_memalign)\s*\(")
+
+
+def rule_allocation(tree):
+    for path in tree.sources:
+        if path.startswith("tests/") or matches(path, ALLOCATE):
+            continue
+        for line, name in tree.find(path, ALLOCATION):
+            tree.report(path, line, "allocation", f"{name}() outside support/memory.c")
+
+
+FLOATING = re.compile(r"\b(float|double)\b")
+
+
+def rule_floats(tree):
+    for path in tree.sources:
+        if path.startswith(("src/pdes/", "src/hw/")) and not matches(path, FLOATS):
+            for line, name in tree.find(path, FLOATING):
+                tree.report(path, line, "floats", f"{name} near simulated time")
+
+
+def rule_lengths(tree):
+    for path, code in tree.code.items():
+        lines = code.splitlines()
+        if path.endswith(".c") and len(lines) >= FILE_LINES:
+            tree.report(path, len(lines), "lengths", f"{len(lines)} lines")
+        opened = None
+        for number, line in enumerate(lines, 1):
+            if line.startswith("{"):
+                opened = number
+            elif line.startswith("}") and opened is not None:
+                length = number - opened + 1
+                if length >= FUNCTION_LINES:
+                    tree.report(path, opened, "lengths", f"a function of {length} lines")
+                opened = None
+
+
+# Written in pieces, so that this file keeps its own rules.
+UNFINISHED = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME"]) + r")\b")
+MACHINE = re.compile(r"(?<![\w./-])/(?:" + "|".join(["wo" + "rk", "ro" + "ot", "fa" + "rm"]) +
+                     r")(?![\w-])")
+
+
+def rule_texts(tree):
+    for path, text in tree.files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if UNFINISHED.search(line):
+                tree.report(path, number, "unfinished", line.strip())
+            if MACHINE.search(line):
+                tree.report(path, number, "machine-path", line.strip())
+
+
+RULES = [rule_layers, rule_cycles, rule_external, rule_allocation, rule_floats, rule_lengths,
+         rule_texts]
+
+
+def check(root):
+    tree = Tree(root)
+    for rule in RULES:
+        rule(tree)
+    return sorted(tree.broken)
+
+
+# --- the rules' own test ---------------------------------------------------------------------------
+
+LONG_FUNCTION = "int f(void)\n{\n" + "    g();\n" * 98 + "}\n"
+
+# path: (text, the violations it holds as (line, rule))
+VIOLATIONS = {
+    "src/support/up.c": ('#include "pdes/engine.h"\n', [(1, "layers")]),
+    "src/pdes/engine.h": ('#include "support/memory.h"\ndouble allowed;\n', []),
+    "src/pdes/cube.c": ('/* "x */\n#include "hw/params.h"\nfloat x; // float\n',
+                        [(2, "layers"), (3, "floats")]),
+    "src/prog/command.h": ("float scalar;\n", []),
+    "src/hw/params.h": ('#include <stdint.h>\n#include "tl/record.h"\n', [(2, "layers")]),
+    "src/hw/pe.c": ('#include "hw/params.h"\n/* no double\n * here */\nlong double y;\n',
+                    [(4, "floats")]),
+    "src/tl/record.h": ("#include <ahbm/tl.h>\n", []),
+    "src/tl/scout.c": ('#include "hw/params.h"\n#include <mpi.h>\n',
+                       [(1, "layers"), (2, "external")]),
+    "src/values/gemm.c": ("#include <cblas.h>\n#include <ahbm/tl.h>\n", [(2, "layers")]),
+    "src/io/results.c": ('#include <hdf5.h>\n#include <mpi.h>\n#include "hw/params.h"\n'
+                         '#include "hw/pe.h"\n', [(4, "layers")]),
+    "src/io/config.c": ("#include <yaml.h>\n#include <hdf5.h>\n#include <jansson.h>\n",
+                        [(2, "external"), (3, "external")]),
+    "src/study/case.c": ('#include "kernels/registry.h"\n#include "tl/record.h"\n'
+                         '#include "cli/options.h"\n#include <argp.h>\n',
+                         [(3, "layers"), (4, "external")]),
+    "src/cli/main.c": ('#include <argp.h>\n#include "io/config.h"\n#include "hw/params.h"\n',
+                       [(3, "layers")]),
+    "src/cli/summary.c": ('// #include "hw/params.h"\n#include <jansson.h>\n', []),
+    "src/other/new.c": ("int x;\n", [(1, "layers")]),
+    "kernels/decode.c": ('#include <ahbm/tl.h>\n#include "kernels/registry.h"\n'
+                         '#include "support/memory.h"\n#include <tl/record.h>\n',
+                         [(3, "layers"), (4, "layers")]),
+    "kernels/registry.h": ("#include <ahbm/tl.h>\n", []),
+    "include/ahbm/tl.h": ('#include <ahbm/a.h>\n#include "prog/op.h"\n', [(2, "layers")]),
+    "include/ahbm/a.h": ("#include <ahbm/b.h>\n", []),
+    "include/ahbm/b.h": ("\n#include <ahbm/a.h>\n", [(2, "cycles")]),
+    "src/support/memory.c": ("x = malloc(3); free(x);\n", []),
+    "src/support/units.c": ('char *s = "malloc(3)"; memory_free(s);\n\ny = strdup (s);\nfree(y);\n',
+                            [(3, "allocation"), (4, "allocation")]),
+    "tests/unit/a.c": ("free(x);\n", []),
+    "src/hw/noc.c": (LONG_FUNCTION.replace("    g();\n", "", 1) + "\nstatic " + LONG_FUNCTION,
+                     [(103, "lengths")]),
+    "src/hw/long.c": ("int x;\n" * 600, [(600, "lengths")]),
+    "src/hw/short.c": ("int x;\n" * 599, []),
+    "docs/guide.md": ("see " + "/wo" + "rk/main\nnot build/wo" + "rk or /wo" + "rkshop\n"
+                      "TO" + "DO: more\n", [(1, "machine-path"), (3, "unfinished")]),
+}
+
+
+def self_test():
+    with tempfile.TemporaryDirectory() as root:
+        for path, (text, _) in VIOLATIONS.items():
+            os.makedirs(os.path.join(root, os.path.dirname(path)), exist_ok=True)
+            with open(os.path.join(root, path), "w", encoding="utf-8") as file:
+                file.write(text)
+        found = {(path, line, rule) for path, line, rule, _ in check(root)}
+    planted = {(path, line, rule) for path, (_, rows) in VIOLATIONS.items() for line, rule in rows}
+    for missed in sorted(planted - found):
+        print("self-test: not found:", *missed)
+    for wrong in sorted(found - planted):
+        print("self-test: found, not planted:", *wrong)
+    return planted == found
+
+
+def main():
+    here = os.path.dirname(os.path.abspath(__file__))
+    root = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "..", "..")
+    sound = self_test()
+    broken = check(root)
+    for path, line, rule, what in broken:
+        print(f"{path}:{line}: {rule}: {what}")
+    return 0 if sound and not broken else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

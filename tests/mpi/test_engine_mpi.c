@@ -1,0 +1,394 @@
+/* Random programs on the engine: over communicators of 1, 2, 3, 5, 8 and 16 ranks of one launch,
+ * the digest, the counts, the rounds and the errors equal those of the in-process transport.
+ *
+ * A program is a random graph of LPs and a model whose sends are drawn from counters of the units
+ * and from what the events carry, so that any change of order or content spreads. */
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pdes/engine.h"
+#include "pdes/transport_mpi.h"
+#include "support/hash.h"
+#include "support/memory.h"
+
+enum { LPS_MAX = 24, BITS_MAX = 3, PHASES = 3, GROUPS = 5 };
+enum { STEP, BURST, KINDS };
+
+struct program {
+    uint64_t seed;
+    uint32_t lps;
+    uint32_t bits;
+    uint32_t ttl;
+    uint64_t spread; /* of delays between LPs, beyond the lookahead */
+    uint64_t lookahead[LPS_MAX];
+    uint32_t units[LPS_MAX];
+    uint32_t neighbours[LPS_MAX]; /* a mask, symmetric */
+    uint32_t fail_mask;           /* LPs that fail, each at some event of its own */
+    uint64_t stop_event;          /* of LP 0; 0: never */
+};
+
+struct lp_state {
+    const struct program *program;
+    uint64_t counter[1 << BITS_MAX];
+};
+
+struct outcome {
+    uint64_t digest;
+    uint64_t events;
+    uint64_t rounds;
+    uint64_t messages;
+    enum engine_result result;
+    struct error error;
+};
+
+static volatile sig_atomic_t stop;
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    return hash_finish(hash_word(hash_word(HASH_START, a), b));
+}
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = mix(*state, UINT64_C(0x51ed2701));
+    return (*state >> 16) % below;
+}
+
+/* The `n`-th set bit of `mask`, which has more than n. */
+static uint32_t nth_bit(uint32_t mask, uint64_t n)
+{
+    while (n-- > 0)
+        mask &= mask - 1;
+    return (uint32_t)__builtin_ctz(mask);
+}
+
+static uint32_t remote_lp(struct lp *lp, uint64_t *random)
+{
+    const struct program *program = ((struct lp_state *)lp->state)->program;
+    uint32_t mask = program->neighbours[lp->id];
+    return nth_bit(mask, draw(random, (uint64_t)__builtin_popcount(mask)));
+}
+
+static uint32_t any_unit(const struct program *program, uint32_t lp, uint64_t *random)
+{
+    return lp << program->bits | (uint32_t)draw(random, program->units[lp]);
+}
+
+static void send_one(struct lp *lp, const struct event *event, uint64_t *random)
+{
+    const struct program *program = ((struct lp_state *)lp->state)->program;
+    uint32_t to = lp->id;
+    uint64_t delay;
+    if (program->neighbours[lp->id] == 0 || draw(random, 2) == 0) {
+        delay = draw(random, 5);
+    } else {
+        to = remote_lp(lp, random);
+        delay = program->lookahead[lp->id] + draw(random, program->spread);
+    }
+    uint32_t dst = any_unit(program, to, random);
+    struct event *next = lp_send(lp, event->dst, dst, STEP, event->time + delay);
+    next->arg[0] = event->arg[0] - 1;
+    next->arg[EVENT_ARGS - 1] = *random;
+}
+
+/* More events to one neighbour than a message's first buffer holds. */
+static void send_burst(struct lp *lp, const struct event *event, uint64_t *random)
+{
+    const struct program *program = ((struct lp_state *)lp->state)->program;
+    if (program->neighbours[lp->id] == 0)
+        return;
+    uint32_t to = remote_lp(lp, random);
+    uint32_t count = 40 + (uint32_t)draw(random, 100);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t time = event->time + program->lookahead[lp->id] + draw(random, 3);
+        uint32_t dst = any_unit(program, to, random);
+        lp_send(lp, event->dst, dst, BURST, time)->arg[EVENT_ARGS - 1] = *random;
+    }
+}
+
+static void fail_or_stop(struct lp *lp, const struct event *event)
+{
+    const struct program *program = ((struct lp_state *)lp->state)->program;
+    if ((program->fail_mask >> lp->id & 1) &&
+        mix(program->seed, event->arg[EVENT_ARGS - 1]) % 8 == 0)
+        error_set(&lp->error, ERROR_USAGE, "LP %u: unit %u fails at %llu ps", lp->id, event->dst,
+                  (unsigned long long)event->time);
+    if (lp->id == 0 && program->stop_event != 0 &&
+        ((struct lp_state *)lp->state)->counter[0] == program->stop_event)
+        stop = 1;
+}
+
+static void handle(struct lp *lp, const struct event *event)
+{
+    struct lp_state *state = lp->state;
+    const struct program *program = state->program;
+    uint32_t unit = event->dst & ((1u << program->bits) - 1);
+    uint64_t random = mix(program->seed ^ event->dst, state->counter[unit]++);
+    random = mix(random, event->arg[EVENT_ARGS - 1]);
+    fail_or_stop(lp, event);
+    if (event->arg[0] == 0)
+        return;
+    static const unsigned children[8] = {0, 0, 1, 1, 1, 1, 2, 2};
+    unsigned count = children[draw(&random, 8)];
+    for (unsigned i = 0; i < count; i++)
+        send_one(lp, event, &random);
+    if (draw(&random, 48) == 0)
+        send_burst(lp, event, &random);
+}
+
+static uint64_t promise(struct lp *lp, uint64_t next_event)
+{
+    const struct program *program = ((struct lp_state *)lp->state)->program;
+    if (program->neighbours[lp->id] == 0)
+        return TIME_NEVER;
+    return time_add_saturated(next_event, program->lookahead[lp->id]);
+}
+
+static lp_handler *const handlers[KINDS] = {handle, handle};
+static const char *const names[KINDS] = {"step", "burst"};
+static const struct lp_model model = {handlers, names, KINDS, promise, NULL};
+
+static void make_graph(struct program *program, uint64_t *random)
+{
+    uint64_t density = 1 + draw(random, 8); /* eighths of the pairs, and now and then none */
+    if (draw(random, 16) == 0)
+        density = 0;
+    for (uint32_t a = 0; a < program->lps; a++)
+        for (uint32_t b = 0; b < a; b++)
+            if (draw(random, 8) < density) {
+                program->neighbours[a] |= 1u << b;
+                program->neighbours[b] |= 1u << a;
+            }
+}
+
+static void make_program(struct program *program, uint64_t seed, uint64_t number)
+{
+    static const uint64_t lookaheads[] = {1, 1, 2, 17, 1000, 1000000};
+    static const uint64_t spreads[] = {1, 2, 50, 1000, 100000};
+    uint64_t random = mix(seed, number);
+    *program = (struct program){.seed = random};
+    program->lps = 1 + (uint32_t)draw(&random, LPS_MAX);
+    program->bits = (uint32_t)draw(&random, BITS_MAX + 1);
+    program->ttl = 1 + (uint32_t)draw(&random, 24);
+    program->spread = spreads[draw(&random, sizeof spreads / sizeof *spreads)];
+    uint64_t choices = 1 + draw(&random, sizeof lookaheads / sizeof *lookaheads);
+    for (uint32_t lp = 0; lp < program->lps; lp++) {
+        program->lookahead[lp] = lookaheads[draw(&random, choices)];
+        program->units[lp] = 1 + (uint32_t)draw(&random, UINT64_C(1) << program->bits);
+    }
+    make_graph(program, &random);
+    if (number % 5 == 3)
+        program->fail_mask = (uint32_t)draw(&random, UINT64_C(1) << program->lps);
+    if (number % 10 == 9)
+        program->stop_event = 1 + draw(&random, 8);
+}
+
+/* First events: some LPs have none and stay idle unless another wakes them. */
+static void start(struct lp *lp)
+{
+    const struct program *program = ((struct lp_state *)lp->state)->program;
+    uint64_t random = mix(program->seed + 1, lp->id);
+    for (uint64_t events = draw(&random, 4); events > 0; events--) {
+        uint32_t src = any_unit(program, lp->id, &random);
+        uint32_t to =
+            program->neighbours[lp->id] && draw(&random, 2) ? remote_lp(lp, &random) : lp->id;
+        uint32_t dst = any_unit(program, to, &random);
+        struct event *event = lp_send(lp, src, dst, STEP, draw(&random, 1000));
+        event->arg[0] = program->ttl;
+        event->arg[EVENT_ARGS - 1] = random;
+    }
+}
+
+static struct engine *build(const struct program *program, struct transport *transport,
+                            struct lp_state *states)
+{
+    struct engine_config config = {program->lps, program->bits, &model, transport, &stop};
+    struct engine *engine = engine_new(&config);
+    for (uint32_t a = 0; a < program->lps; a++)
+        for (uint32_t b = 0; b < a; b++)
+            if (program->neighbours[a] >> b & 1)
+                engine_connect(engine, a, b);
+    for (uint32_t i = 0; i < program->lps; i++) {
+        struct lp *lp = engine_lp(engine, i);
+        if (lp == NULL)
+            continue;
+        states[i] = (struct lp_state){.program = program};
+        lp->state = &states[i];
+        lp_set_units(lp, program->units[i]);
+        start(lp);
+    }
+    return engine;
+}
+
+/* Collective over `comm`, whose ranks are those of `transport`. */
+static void run_program(const struct program *program, struct transport *transport, MPI_Comm comm,
+                        struct outcome *outcome)
+{
+    struct lp_state states[LPS_MAX];
+    struct engine *engine = build(program, transport, states);
+    memset(outcome, 0, sizeof *outcome);
+    stop = 0;
+    outcome->result = engine_run(engine, &outcome->error);
+    uint64_t parts[LPS_MAX + 2] = {0};
+    struct engine_stats stats;
+    engine_get_stats(engine, &stats);
+    for (uint32_t i = 0; i < program->lps; i++)
+        if (engine_lp(engine, i))
+            parts[i] = engine_lp(engine, i)->digest;
+    parts[LPS_MAX] = stats.events;
+    parts[LPS_MAX + 1] = stats.messages;
+    MPI_Allreduce(MPI_IN_PLACE, parts, LPS_MAX + 2, MPI_UINT64_T, MPI_SUM, comm);
+    outcome->digest = HASH_START;
+    for (uint32_t i = 0; i < program->lps; i++)
+        outcome->digest = hash_word(outcome->digest, parts[i]);
+    outcome->events = parts[LPS_MAX];
+    outcome->messages = parts[LPS_MAX + 1];
+    outcome->rounds = stats.rounds;
+    engine_free(engine);
+}
+
+/* Where a stop falls inside a window depends on the partition; that all stop does not. */
+static bool agrees(const struct outcome *expected, const struct outcome *got)
+{
+    if (expected->result != got->result)
+        return false;
+    if (expected->result == ENGINE_STOPPED)
+        return true;
+    return expected->digest == got->digest && expected->events == got->events &&
+           expected->rounds == got->rounds && expected->error.code == got->error.code &&
+           strcmp(expected->error.text, got->error.text) == 0;
+}
+
+static void complain(uint64_t number, const struct transport *transport,
+                     const struct outcome *expected, const struct outcome *got)
+{
+    fprintf(stderr,
+            "program %llu, rank %u of %u: result %d digest %016llx events %llu rounds %llu \"%s\", "
+            "in one process: %d %016llx %llu %llu \"%s\"\n",
+            (unsigned long long)number, transport->rank, transport->size, (int)got->result,
+            (unsigned long long)got->digest, (unsigned long long)got->events,
+            (unsigned long long)got->rounds, got->error.text, (int)expected->result,
+            (unsigned long long)expected->digest, (unsigned long long)expected->events,
+            (unsigned long long)expected->rounds, expected->error.text);
+}
+
+/* Each phase splits the ranks into groups of these sizes; those left over form one more. */
+static const int group_sizes[PHASES][GROUPS] = {{1, 2, 3, 5}, {8}, {16}};
+
+static int group_of(int phase, int rank)
+{
+    int group = 0;
+    while (group < GROUPS && group_sizes[phase][group] != 0 && rank >= group_sizes[phase][group])
+        rank -= group_sizes[phase][group++];
+    return group;
+}
+
+struct options {
+    uint64_t programs;
+    uint64_t first;
+    uint64_t seed;
+};
+
+struct totals {
+    uint64_t results[3];
+    uint64_t events;
+    uint64_t messages; /* of the whole launch as one group */
+    uint64_t failures; /* of this rank */
+};
+
+struct phase {
+    MPI_Comm comm;
+    struct transport *transport; /* one for all programs */
+};
+
+static void run_all(const struct options *options, struct phase *phases, struct totals *totals)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    struct transport *local = transport_local_new();
+    for (uint64_t number = options->first; number < options->first + options->programs; number++) {
+        struct program program;
+        struct outcome expected, got;
+        make_program(&program, options->seed, number);
+        if (rank == 0)
+            run_program(&program, local, MPI_COMM_SELF, &expected);
+        MPI_Bcast(&expected, sizeof expected, MPI_BYTE, 0, MPI_COMM_WORLD);
+        for (int i = 0; i < PHASES; i++) {
+            run_program(&program, phases[i].transport, phases[i].comm, &got);
+            if (agrees(&expected, &got))
+                continue;
+            if (totals->failures++ < 5)
+                complain(number, phases[i].transport, &expected, &got);
+        }
+        totals->results[expected.result]++;
+        totals->events += expected.events;
+        totals->messages += got.messages;
+    }
+    local->ops->destroy(local);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case 'p':
+        options->programs = strtoull(arg, NULL, 10);
+        return 0;
+    case 'f':
+        options->first = strtoull(arg, NULL, 10);
+        return 0;
+    case 's':
+        options->seed = strtoull(arg, NULL, 10);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void read_options(int argc, char **argv, struct options *options)
+{
+    static const struct argp_option list[] = {
+        {"programs", 'p', "N", 0, "Random programs to run (200)", 0},
+        {"first", 'f', "N", 0, "Number of the first one (0)", 0},
+        {"seed", 's', "N", 0, "Seed of them all (1)", 0},
+        {0},
+    };
+    static const struct argp argp = {list, parse, NULL, "Random programs on the engine.", 0, 0, 0};
+    *options = (struct options){.programs = 200, .seed = 1};
+    argp_parse(&argp, argc, argv, 0, NULL, options);
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct phase phases[PHASES];
+    struct totals totals = {{0}, 0, 0, 0};
+    int rank;
+    read_options(argc, argv, &options);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < PHASES; i++) {
+        MPI_Comm_split(MPI_COMM_WORLD, group_of(i, rank), rank, &phases[i].comm);
+        phases[i].transport = transport_mpi_new(phases[i].comm);
+    }
+    run_all(&options, phases, &totals);
+    for (int i = 0; i < PHASES; i++) {
+        phases[i].transport->ops->destroy(phases[i].transport);
+        MPI_Comm_free(&phases[i].comm);
+    }
+    uint64_t failures = totals.failures;
+    MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf(
+            "%llu programs: %llu done, %llu failed, %llu stopped; %llu events, %llu messages; "
+            "%llu disagreements\n",
+            (unsigned long long)options.programs, (unsigned long long)totals.results[ENGINE_DONE],
+            (unsigned long long)totals.results[ENGINE_FAILED],
+            (unsigned long long)totals.results[ENGINE_STOPPED], (unsigned long long)totals.events,
+            (unsigned long long)totals.messages, (unsigned long long)failures);
+    MPI_Finalize();
+    return failures > 0;
+}

@@ -1,0 +1,241 @@
+/* The queue against its contract: pops in the total order of event.h, keeps what was put in. */
+#include <CUnit/Basic.h>
+#include <stdlib.h>
+
+#include "pdes/queue.h"
+#include "support/memory.h"
+
+enum { MANY = 1000000 };
+
+static uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* A plain reading of the order, beside the queue's own. */
+static int compare(const void *left, const void *right)
+{
+    const struct event *a = left, *b = right;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->dst != b->dst)
+        return a->dst < b->dst ? -1 : 1;
+    if (a->src != b->src)
+        return a->src < b->src ? -1 : 1;
+    int32_t apart = (int32_t)(a->seq - b->seq);
+    return (apart > 0) - (apart < 0);
+}
+
+static bool same(const struct event *a, const struct event *b)
+{
+    return compare(a, b) == 0 && a->kind == b->kind && a->arg[0] == b->arg[0] &&
+           a->arg[EVENT_ARGS - 1] == b->arg[EVENT_ARGS - 1];
+}
+
+static void add(struct queue *queue, const struct event *event)
+{
+    struct event *slot = queue_add(queue, event->time, event->dst, event->src, event->seq);
+    slot->kind = event->kind;
+    slot->arg[0] = event->arg[0];
+    slot->arg[EVENT_ARGS - 1] = event->arg[EVENT_ARGS - 1];
+}
+
+/* `expected` is in order: every order of arrival must give it back. */
+static void check_triple(const struct event expected[3])
+{
+    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                     {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (int order = 0; order < 6; order++) {
+        struct queue queue;
+        queue_init(&queue, 1);
+        for (int i = 0; i < 3; i++)
+            add(&queue, &expected[orders[order][i]]);
+        for (int i = 0; i < 3; i++) {
+            struct event popped;
+            queue_pop(&queue, &popped);
+            CU_ASSERT_TRUE(same(&popped, &expected[i]));
+        }
+        queue_fini(&queue);
+    }
+}
+
+static void test_ties(void)
+{
+    /* Each part of the key decides when those before it are equal, against all that follow. */
+    check_triple((struct event[3]){
+        {.time = 1, .dst = 9, .src = 9, .seq = 9},
+        {.time = 2, .dst = 1, .src = 1, .seq = 1},
+        {.time = UINT64_MAX - 1, .dst = 0, .src = 0, .seq = 0},
+    });
+    check_triple((struct event[3]){
+        {.time = 5, .dst = 1, .src = 9, .seq = 9},
+        {.time = 5, .dst = 2, .src = 1, .seq = 1},
+        {.time = 5, .dst = UINT32_MAX, .src = 0, .seq = 0},
+    });
+    check_triple((struct event[3]){
+        {.time = 5, .dst = 3, .src = 1, .seq = 9},
+        {.time = 5, .dst = 3, .src = 2, .seq = 1},
+        {.time = 5, .dst = 3, .src = UINT32_MAX, .seq = 0},
+    });
+    check_triple((struct event[3]){
+        {.time = 5, .dst = 3, .src = 7, .seq = 1},
+        {.time = 5, .dst = 3, .src = 7, .seq = 2},
+        {.time = 5, .dst = 3, .src = 7, .seq = 1000000},
+    });
+}
+
+static void test_sequence_wraps(void)
+{
+    check_triple((struct event[3]){
+        {.time = 5, .dst = 3, .src = 7, .seq = UINT32_MAX - 1},
+        {.time = 5, .dst = 3, .src = 7, .seq = UINT32_MAX},
+        {.time = 5, .dst = 3, .src = 7, .seq = 0},
+    });
+    check_triple((struct event[3]){
+        {.time = 5, .dst = 3, .src = 7, .seq = INT32_MAX},
+        {.time = 5, .dst = 3, .src = 7, .seq = (uint32_t)INT32_MAX + 1},
+        {.time = 5, .dst = 3, .src = 7, .seq = UINT32_MAX - 5},
+    });
+}
+
+/* Few distinct times and units, so that all parts of the key are needed; seq makes keys unique. */
+static void fill_random(struct event *events, uint32_t count, uint64_t seed)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t bits = random_next(&seed);
+        events[i] = (struct event){.time = bits % 5000,
+                                   .dst = (uint32_t)(bits >> 20) % 8,
+                                   .src = (uint32_t)(bits >> 24) % 8,
+                                   .seq = UINT32_MAX - 1000 + i,
+                                   .kind = (uint16_t)(bits >> 32),
+                                   .arg = {bits, 0, 0, 0, i}};
+    }
+}
+
+static void test_against_sort(void)
+{
+    struct event *events = memory_new(MANY, sizeof *events);
+    struct queue queue;
+    queue_init(&queue, 1);
+    fill_random(events, MANY, 42);
+    for (uint32_t i = 0; i < MANY; i++)
+        add(&queue, &events[i]);
+    qsort(events, MANY, sizeof *events, compare);
+    uint32_t wrong = 0;
+    for (uint32_t i = 0; i < MANY; i++) {
+        struct event popped;
+        CU_ASSERT_EQUAL_FATAL(queue.count, MANY - i);
+        wrong += queue_next_time(&queue) != events[i].time;
+        queue_pop(&queue, &popped);
+        wrong += !same(&popped, &events[i]);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(queue.high_water, MANY);
+    queue_fini(&queue);
+    memory_free(events);
+}
+
+/* Pops and adds mixed, as a simulation does: times never fall, nothing is lost. */
+static void test_hold(void)
+{
+    uint64_t seed = 7, added = 0, popped_sum = 0, last = 0;
+    struct queue queue;
+    queue_init(&queue, 4);
+    for (uint32_t i = 0; i < 200000; i++) {
+        uint64_t bits = random_next(&seed);
+        if (queue.count > 0 && (bits & 3) == 0) {
+            struct event popped;
+            queue_pop(&queue, &popped);
+            CU_ASSERT_TRUE_FATAL(popped.time >= last);
+            last = popped.time;
+            popped_sum += popped.arg[0];
+        }
+        if (queue.count < 1000) {
+            struct event *event = queue_add(&queue, last + (bits >> 8) % 100, 0, 0, i);
+            event->arg[0] = bits;
+            added += bits;
+        }
+    }
+    while (queue.count > 0) {
+        struct event popped;
+        queue_pop(&queue, &popped);
+        popped_sum += popped.arg[0];
+    }
+    CU_ASSERT_EQUAL(added, popped_sum);
+    CU_ASSERT_EQUAL(queue.high_water, 1000);
+    queue_fini(&queue);
+}
+
+static void test_drain_and_refill(void)
+{
+    struct queue queue;
+    queue_init(&queue, 0);
+    CU_ASSERT_EQUAL(queue_next_time(&queue), TIME_NEVER);
+    for (uint32_t round = 1; round <= 20; round++) {
+        uint32_t count = round * 13 % 40 + 1;
+        for (uint32_t i = 0; i < count; i++)
+            queue_add(&queue, count - i, round, 0, i)->arg[0] = round;
+        for (uint32_t i = 0; i < count; i++) {
+            struct event popped;
+            queue_pop(&queue, &popped);
+            CU_ASSERT_EQUAL(popped.time, i + 1);
+            CU_ASSERT_EQUAL(popped.arg[0], round);
+        }
+        CU_ASSERT_EQUAL(queue.count, 0);
+        CU_ASSERT_EQUAL(queue_next_time(&queue), TIME_NEVER);
+    }
+    CU_ASSERT_EQUAL(queue.high_water, 40);
+    CU_ASSERT_TRUE(queue.capacity < 128);
+    queue_fini(&queue);
+}
+
+static void test_growth_keeps_contents(void)
+{
+    struct queue queue;
+    queue_init(&queue, 2);
+    for (uint32_t i = 0; i < 5000; i++) {
+        struct event *event = queue_add(&queue, i % 71, i, ~i, i);
+        for (int arg = 0; arg < EVENT_ARGS; arg++)
+            CU_ASSERT_EQUAL_FATAL(event->arg[arg], 0); /* slots come back clean */
+        event->kind = (uint16_t)i;
+        for (uint32_t arg = 0; arg < EVENT_ARGS; arg++)
+            event->arg[arg] = (uint64_t)i * 10 + arg;
+        if (i % 3 == 0) { /* leave a hole in the pool */
+            struct event popped;
+            queue_pop(&queue, &popped);
+            CU_ASSERT_EQUAL_FATAL(popped.arg[2], (uint64_t)popped.dst * 10 + 2);
+        }
+    }
+    while (queue.count > 0) {
+        struct event popped;
+        queue_pop(&queue, &popped);
+        CU_ASSERT_EQUAL_FATAL(popped.src, ~popped.dst);
+        CU_ASSERT_EQUAL_FATAL(popped.kind, (uint16_t)popped.dst);
+        for (uint32_t arg = 0; arg < EVENT_ARGS; arg++)
+            CU_ASSERT_EQUAL_FATAL(popped.arg[arg], (uint64_t)popped.dst * 10 + arg);
+    }
+    queue_fini(&queue);
+}
+
+int main(void)
+{
+    CU_TestInfo tests[] = {
+        {"ties in each part of the key", test_ties},
+        {"sequence numbers wrap", test_sequence_wraps},
+        {"a million events against qsort", test_against_sort},
+        {"pops and adds mixed", test_hold},
+        {"drain and refill", test_drain_and_refill},
+        {"growth keeps contents", test_growth_keeps_contents},
+        CU_TEST_INFO_NULL,
+    };
+    CU_SuiteInfo suites[] = {{"pdes/queue", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+    if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
+        return 2;
+    CU_basic_run_tests();
+    unsigned failures = CU_get_number_of_failures();
+    CU_cleanup_registry();
+    return failures > 0;
+}
