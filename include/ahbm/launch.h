@@ -15,25 +15,26 @@ enum tl_gemm { TL_GEMM_COMPOSITE, TL_GEMM_DOT };
 
 struct tl_launch {
     /* Geometry. A PE is (cube, pe): its CUBE's number within the group and its number within the
-     * CUBE. CUBEs of a group and PEs of a CUBE both use the reduction numbering (docs/kernels.md). */
-    uint32_t group;        /* which KV-head group */
-    uint32_t group_cubes;  /* C */
-    uint32_t cube;         /* 0 .. C-1 */
-    uint32_t pe;           /* 0 .. pes-1 */
+     * CUBE. CUBEs of a group and PEs of a CUBE both use the reduction numbering (docs/kernels.md).
+     */
+    uint32_t group;                   /* which KV-head group */
+    uint32_t group_cubes;             /* C */
+    uint32_t cube;                    /* 0 .. C-1 */
+    uint32_t pe;                      /* 0 .. pes-1 */
     uint32_t cube_columns, cube_rows; /* the group's grid */
     uint32_t pe_columns, pe_rows, pes;
 
     /* The attention problem: one KV head and its query heads. */
     enum tl_phase phase;
-    uint64_t context;    /* S, tokens */
-    uint32_t batch;      /* B, requests */
-    uint32_t query_len;  /* T_q, positions per request */
+    uint64_t context;     /* S, tokens */
+    uint32_t batch;       /* B, requests */
+    uint32_t query_len;   /* T_q, positions per request */
     uint32_t group_heads; /* G, query heads per KV head */
-    uint32_t head_dim;   /* d */
+    uint32_t head_dim;    /* d */
 
     /* Placement and form. */
-    bool cube_sp; /* the KV cache is split over CUBEs, else replicated */
-    bool pe_sp;   /* the KV cache is split over the PEs of a CUBE, else one PE has it */
+    bool cube_sp;      /* the KV cache is split over CUBEs, else replicated */
+    bool pe_sp;        /* the KV cache is split over the PEs of a CUBE, else one PE has it */
     bool tp_redundant; /* PEs without a request sweep for nothing */
     enum tl_form form;
     enum tl_gemm gemm;

@@ -30,7 +30,7 @@ static bool take(struct lp *lp, struct pe *pe)
     pe->free_slots &= ~(UINT64_C(1) << cpu->draft);
     struct slot *slot = &pe->slots[cpu->draft];
     slot->command = *command;
-    slot->number = cpu->commands++;
+    slot->number = ++cpu->commands;
     slot_note_ranges(slot);
     return true;
 }
@@ -131,9 +131,12 @@ static void hand_over(struct lp *lp, const struct event *event, struct slot *slo
     static const struct {
         uint8_t part, message;
     } targets[OP_COUNT] = {
-        [OP_COMPOSITE] = {PART_SCHED, MSG_SCHED_COMMAND}, [OP_DOT] = {PART_SCHED, MSG_SCHED_COMMAND},
-        [OP_MATH] = {PART_MATH, MSG_MATH_RUN},            [OP_SEND] = {PART_IPCQ, MSG_IPCQ_SEND},
-        [OP_RECV] = {PART_IPCQ, MSG_IPCQ_RECV},           [OP_RECV_ASYNC] = {PART_IPCQ, MSG_IPCQ_RECV},
+        [OP_COMPOSITE] = {PART_SCHED, MSG_SCHED_COMMAND},
+        [OP_DOT] = {PART_SCHED, MSG_SCHED_COMMAND},
+        [OP_MATH] = {PART_MATH, MSG_MATH_RUN},
+        [OP_SEND] = {PART_IPCQ, MSG_IPCQ_SEND},
+        [OP_RECV] = {PART_IPCQ, MSG_IPCQ_RECV},
+        [OP_RECV_ASYNC] = {PART_IPCQ, MSG_IPCQ_RECV},
     };
     uint8_t op = slot->command.op;
     if (op == OP_LOAD || op == OP_STORE)
@@ -170,6 +173,12 @@ static void trace_slot(const struct cube *cube, uint32_t pe, const struct slot *
     cube->trace->put(cube->trace, &record);
 }
 
+/* Whether the command has values of its own; those of messages move with their packets. */
+static bool computes(const struct command *command)
+{
+    return op_engine((enum op)command->op) != ENGINE_IPCQ && command->op != OP_WAIT;
+}
+
 /* Ends a command: its slot is free again. */
 static void retire(struct lp *lp, struct pe *pe, uint32_t pe_number, uint8_t index, uint64_t end)
 {
@@ -182,6 +191,8 @@ static void retire(struct lp *lp, struct pe *pe, uint32_t pe_number, uint8_t ind
         pe->result.last_store_ps = time_max(pe->result.last_store_ps, end);
     pe->result.last_end_ps = time_max(pe->result.last_end_ps, end);
     pe->free_slots |= UINT64_C(1) << index;
+    if (cube->values != NULL && computes(&slot->command))
+        cube->values->ops->complete(cube->values, pe_number, &slot->command);
     if (cube->trace != NULL)
         trace_slot(cube, pe_number, slot, end);
 }

@@ -166,6 +166,11 @@ void cube_run_program(struct cube *cube, uint32_t pe, struct program *program)
     lp_send(cube->lp, cpu, cpu, MSG_CPU_RUN, 0);
 }
 
+void cube_set_values(struct cube *cube, struct value_engine *values)
+{
+    cube->values = values;
+}
+
 void cube_result(const struct cube *cube, struct cube_result *result)
 {
     memset(result, 0, sizeof *result);

@@ -1,4 +1,5 @@
-/* One CUBE: the LP of the machine. PEs with their engines, the stack's shares, routers and links. */
+/* One CUBE: the LP of the machine. PEs with their engines, the stack's shares, routers and links.
+ */
 #ifndef AHBM_HW_CUBE_H
 #define AHBM_HW_CUBE_H
 
@@ -7,6 +8,7 @@
 #include "hw/trace.h"
 #include "pdes/lp.h"
 #include "prog/program.h"
+#include "prog/values.h"
 
 struct cube;
 
@@ -20,6 +22,9 @@ void cube_free(struct cube *cube);
 
 /* Gives PE `pe` its program, which starts at time 0. The CUBE owns it from now on. */
 void cube_run_program(struct cube *cube, uint32_t pe, struct program *program);
+
+/* Lets commands compute (NULL: not). Borrowed. Before the run. */
+void cube_set_values(struct cube *cube, struct value_engine *values);
 
 /* After the run. */
 void cube_result(const struct cube *cube, struct cube_result *result);

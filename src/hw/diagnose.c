@@ -56,9 +56,11 @@ static void describe_stuck(const struct cube *cube, uint32_t number, struct pe_w
     const struct slot *slot = &pe->slots[__builtin_ctzll(~pe->free_slots)];
     uint32_t peer = pe->ipcq.queue[slot->command.queue].peer;
     wait->waits_for = unit_of(unit_cube(peer), unit_pe(peer), PART_CPU);
-    snprintf(wait->text, sizeof wait->text, "CUBE %u PE %u has ended, but its command %llu (%s %s, %s:%u) has not",
-             cube->id, number, (unsigned long long)slot->number, op_name((enum op)slot->command.op),
-             queue_name((enum queue_id)slot->command.queue), slot->command.file, slot->command.line);
+    snprintf(wait->text, sizeof wait->text,
+             "CUBE %u PE %u has ended, but its command %llu (%s %s, %s:%u) has not", cube->id,
+             number, (unsigned long long)slot->number, op_name((enum op)slot->command.op),
+             queue_name((enum queue_id)slot->command.queue), slot->command.file,
+             slot->command.line);
 }
 
 uint32_t cube_unfinished(const struct cube *cube, struct pe_wait *waits, uint32_t room)

@@ -40,9 +40,10 @@ static void send_request(struct lp *lp, const struct event *event, const struct 
         request->arg[2] = bytes;
         return;
     }
-    uint64_t on_link = access->kind == ACCESS_STORE ? bytes : cube_of(lp)->params->ipcq.credit_bytes;
-    request = packet_send(lp, event->dst, unit_of(lp->id, access->share, PART_HBM), PACKET_ACCESS, 0,
-                          on_link, time);
+    uint64_t on_link =
+        access->kind == ACCESS_STORE ? bytes : cube_of(lp)->params->ipcq.credit_bytes;
+    request = packet_send(lp, event->dst, unit_of(lp->id, access->share, PART_HBM), PACKET_ACCESS,
+                          0, on_link, time);
     request->arg[2] = access_pack(*access);
     request->arg[3] = addr;
     request->arg[4] = bytes;
@@ -80,8 +81,8 @@ void dma_job(struct lp *lp, const struct event *event)
     if (dma->count == dma->capacity)
         error_bug("the DMA job queue of unit %u is full", event->dst);
     uint32_t at = (dma->first + dma->count++) % dma->capacity;
-    dma->jobs[at] = (struct dma_request){access_unpack(event->arg[0]), event->arg[1],
-                                         event->arg[2], event->arg[3] != 0};
+    dma->jobs[at] = (struct dma_request){access_unpack(event->arg[0]), event->arg[1], event->arg[2],
+                                         event->arg[3] != 0};
     pump(lp, event, pe);
 }
 

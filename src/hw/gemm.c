@@ -13,8 +13,8 @@ void gemm_step(struct lp *lp, const struct event *event)
         slot_start(slot, lp->now, time_max(lp->now, free_at), pe->gemm_last);
     pe->gemm_last = slot->number;
     pe->result.gemm_steps += steps;
-    uint64_t end = server_accept(&pe->gemm, cube->params->gemm.clock, lp->now,
-                                 steps * cube->step_cycles);
+    uint64_t end =
+        server_accept(&pe->gemm, cube->params->gemm.clock, lp->now, steps * cube->step_cycles);
     struct event *done = send_part(lp, event, PART_SCHED, MSG_SCHED_STEP, end + cube->fill_ps);
     done->arg[0] = event->arg[0];
     done->arg[1] = event->arg[1];

@@ -1,6 +1,6 @@
-/* A PE's share of the stack: pseudo-channels, interleaved, each an in-order bandwidth server that is
- * away for `refresh_busy_ps` at every multiple of `refresh_interval_ps`. Refresh is computed when a
- * request needs it; nothing happens at its edge. */
+/* A PE's share of the stack: pseudo-channels, interleaved, each an in-order bandwidth server that
+ * is away for `refresh_busy_ps` at every multiple of `refresh_interval_ps`. Refresh is computed
+ * when a request needs it; nothing happens at its edge. */
 #include "hw/machine.h"
 
 /* The end of `work` that starts at `time` on a channel whose next refresh is at `*refresh_at`. */

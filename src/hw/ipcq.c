@@ -24,8 +24,8 @@ static void start_copy(struct lp *lp, const struct event *event, struct pe *pe, 
             slot->cause = q->credit;
     }
     q->credits--;
-    q->fragment = slot->bytes_left < params->ipcq.slot_bytes ? slot->bytes_left
-                                                             : params->ipcq.slot_bytes;
+    q->fragment =
+        slot->bytes_left < params->ipcq.slot_bytes ? slot->bytes_left : params->ipcq.slot_bytes;
     duration += rate_duration(params->scratch.rate, q->fragment);
     q->copy_end_ps = time_add(lp->now, duration);
     activity_begin(&pe->ipcq.activity, lp->now);
@@ -44,6 +44,32 @@ void ipcq_send(struct lp *lp, const struct event *event)
     start_copy(lp, event, pe, queue);
 }
 
+/* With values a packet carries the bytes that its fragment has now. */
+static void attach_values(struct lp *lp, const struct event *event, const struct slot *slot,
+                          uint64_t bytes, struct event *packet)
+{
+    struct value_engine *values = cube_of(lp)->values;
+    const struct operand *a = &slot->command.a;
+    if (values == NULL)
+        return;
+    void *data = lp_attach(lp, packet, (uint32_t)bytes);
+    values->ops->take(values, unit_pe(event->dst), a->addr + operand_bytes(a) - slot->bytes_left,
+                      data, (uint32_t)bytes);
+}
+
+static void store_values(struct lp *lp, const struct event *event, const struct slot *slot,
+                         uint16_t payload)
+{
+    struct value_engine *values = cube_of(lp)->values;
+    const struct operand *out = &slot->command.out;
+    uint32_t bytes;
+    const void *data = lp_payload(lp, payload, &bytes);
+    if (values != NULL && data != NULL)
+        values->ops->put(values, unit_pe(event->dst),
+                         out->addr + operand_bytes(out) - slot->bytes_left, data, bytes);
+    lp_drop(lp, payload);
+}
+
 /* The copy of a fragment has left scratch: it goes to the network, the next one may start. */
 void ipcq_copied(struct lp *lp, const struct event *event)
 {
@@ -56,11 +82,12 @@ void ipcq_copied(struct lp *lp, const struct event *event)
     bool first = slot->bytes_left == operand_bytes(a);
     enum queue_id theirs = queue_at(queue_level((enum queue_id)queue),
                                     direction_opposite(queue_direction((enum queue_id)queue)));
-    struct event *packet = packet_send(lp, event->dst, q->peer, PACKET_DATA, theirs, q->fragment,
-                                       lp->now);
+    struct event *packet =
+        packet_send(lp, event->dst, q->peer, PACKET_DATA, theirs, q->fragment, lp->now);
     packet->arg[2] = slot->number;
     packet->arg[3] = (uint64_t)a->rows << 32 | a->cols;
     packet->arg[4] = (uint64_t)a->dtype << 1 | first;
+    attach_values(lp, event, slot, q->fragment, packet);
     activity_end(&pe->ipcq.activity, lp->now);
     slot->bytes_left -= q->fragment;
     q->copy_end_ps = 0;
@@ -78,16 +105,16 @@ static bool matches(struct lp *lp, const struct pe *pe, const struct slot *slot,
     uint64_t shape = (uint64_t)out->rows << 32 | out->cols;
     if (message->shape == shape && message->dtype == out->dtype)
         return true;
-    return error_set(&lp->error, ERROR_FAILED,
-                     "kernel %s, CUBE %u PE %u, command %llu (%s:%u): recv from %s expects [%u, %u] "
-                     "%s, but command %llu of CUBE %u PE %u sent [%u, %u] %s",
-                     pe->program->kernel, lp->id, unit_pe(lp->current.dst),
-                     (unsigned long long)slot->number, slot->command.file, slot->command.line,
-                     queue_name((enum queue_id)slot->command.queue), out->rows, out->cols,
-                     dtype_name((enum dtype)out->dtype), (unsigned long long)message->command,
-                     unit_cube(message->origin), unit_pe(message->origin),
-                     (uint32_t)(message->shape >> 32), (uint32_t)message->shape,
-                     dtype_name((enum dtype)message->dtype));
+    return error_set(
+        &lp->error, ERROR_FAILED,
+        "kernel %s, CUBE %u PE %u, command %llu (%s:%u): recv from %s expects [%u, %u] "
+        "%s, but command %llu of CUBE %u PE %u sent [%u, %u] %s",
+        pe->program->kernel, lp->id, unit_pe(lp->current.dst), (unsigned long long)slot->number,
+        slot->command.file, slot->command.line, queue_name((enum queue_id)slot->command.queue),
+        out->rows, out->cols, dtype_name((enum dtype)out->dtype),
+        (unsigned long long)message->command, unit_cube(message->origin), unit_pe(message->origin),
+        (uint32_t)(message->shape >> 32), (uint32_t)message->shape,
+        dtype_name((enum dtype)message->dtype));
 }
 
 static void start_drain(struct lp *lp, const struct event *event, struct pe *pe, uint32_t queue)
@@ -140,6 +167,7 @@ void ipcq_drained(struct lp *lp, const struct event *event)
     struct event *credit = packet_send(lp, event->dst, q->peer, PACKET_CREDIT, theirs,
                                        params->ipcq.credit_bytes, lp->now);
     credit->arg[2] = slot->number;
+    store_values(lp, event, slot, message.payload);
     pe->result.received_bytes += message.bytes;
     pe->result.fragments++;
     slot->bytes_left -= message.bytes;
@@ -163,6 +191,7 @@ static void message_arrives(struct lp *lp, const struct event *event, struct pe 
         .arrived_ps = lp->now,
         .origin = packet_origin(event),
         .bytes = (uint32_t)packet_bytes(event),
+        .payload = event->payload,
         .dtype = (uint8_t)(event->arg[4] >> 1),
         .first = event->arg[4] & 1,
     };

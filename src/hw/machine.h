@@ -45,11 +45,11 @@ enum cpu_state { CPU_IDLE, CPU_READY, CPU_STALLED, CPU_BLOCKED, CPU_ENDED };
 
 struct cpu {
     enum cpu_state state;
-    uint8_t draft;      /* slot of the command taken from the program and not yet issued */
-    uint8_t blocked_on; /* slot, in CPU_BLOCKED */
-    uint8_t stall;      /* in CPU_STALLED: the trace_cause that will end it */
-    struct cause cause; /* why the next command can be issued now */
-    uint64_t commands;  /* taken from the program */
+    uint8_t draft;          /* slot of the command taken from the program and not yet issued */
+    uint8_t blocked_on;     /* slot, in CPU_BLOCKED */
+    uint8_t stall;          /* in CPU_STALLED: the trace_cause that will end it */
+    struct cause cause;     /* why the next command can be issued now */
+    uint64_t commands;      /* taken from the program */
     uint64_t busy_until_ps; /* least end of what has been issued, in CPU time */
     uint64_t serial_ps;     /* serial work issued so far (outlook.h) */
     uint64_t busy_ps;
@@ -96,6 +96,7 @@ struct arrived {
     uint64_t arrived_ps;
     uint32_t origin;
     uint32_t bytes;
+    uint16_t payload; /* handle, with values */
     uint8_t dtype;
     uint8_t first;
 };
@@ -152,6 +153,7 @@ struct cube {
     const struct hw_params *params;
     struct lp *lp;
     struct trace_sink *trace;
+    struct value_engine *values; /* NULL: only times */
     uint32_t id;
     uint32_t pes;
     struct pe *pe;
@@ -159,12 +161,12 @@ struct cube {
     struct pending *pending;
     uint32_t pending_count, pending_capacity;
     /* derived from the parameters */
-    uint64_t step_cycles;      /* of one TILE_M x TILE_K x TILE_N step */
-    uint64_t fill_ps;          /* of the MAC array */
+    uint64_t step_cycles; /* of one TILE_M x TILE_K x TILE_N step */
+    uint64_t fill_ps;     /* of the MAC array */
     uint32_t share_channels;
-    struct rate channel_rate;  /* ps per byte of one pseudo-channel */
-    struct rate share_rate;    /* ps per byte of a PE's share */
-    struct cost cost;          /* outlook.h */
+    struct rate channel_rate; /* ps per byte of one pseudo-channel */
+    struct rate share_rate;   /* ps per byte of a PE's share */
+    struct cost cost;         /* outlook.h */
 };
 
 static inline struct cube *cube_of(struct lp *lp)
@@ -193,12 +195,12 @@ uint8_t ring_head(const struct ring *ring);
 
 /* scoreboard.c */
 void slot_note_ranges(struct slot *slot);
-/* Whether the command in slot `draft` must wait: one in flight writes what it touches, or reads what
- * it writes (so WAIT, whose only operand is `out`, waits for all that touches that). */
+/* Whether the command in slot `draft` must wait: one in flight writes what it touches, or reads
+ * what it writes (so WAIT, whose only operand is `out`, waits for all that touches that). */
 bool scoreboard_conflict(const struct pe *pe, uint8_t draft);
 
-/* Notes that a slot's engine begins at `start`, and why: the cause of its issue, or `busy_with` when
- * the engine was busy with that command of the same PE at `now`. */
+/* Notes that a slot's engine begins at `start`, and why: the cause of its issue, or `busy_with`
+ * when the engine was busy with that command of the same PE at `now`. */
 void slot_start(struct slot *slot, uint64_t now, uint64_t start, uint64_t busy_with);
 
 /* math.c: cycles of a MATH command, without its start-up. */
@@ -209,8 +211,8 @@ uint64_t math_cycles(const struct hw_params *params, const struct command *comma
 uint64_t hbm_earliest(const struct cube *cube, const struct pe *pe, uint64_t from, uint64_t bytes);
 
 /* noc.c */
-struct event *packet_send(struct lp *lp, uint32_t from, uint32_t destination,
-                          enum packet_kind kind, uint32_t queue, uint64_t bytes, uint64_t time);
+struct event *packet_send(struct lp *lp, uint32_t from, uint32_t destination, enum packet_kind kind,
+                          uint32_t queue, uint64_t bytes, uint64_t time);
 
 /* promise.c */
 uint64_t cube_promise(struct lp *lp, uint64_t next_event);

@@ -62,8 +62,9 @@ void math_run(struct lp *lp, const struct event *event)
     struct slot *slot = &pe->slots[event->arg[0]];
     slot_start(slot, lp->now, time_max(lp->now, server_free_at(&pe->math)), pe->math_last);
     pe->math_last = slot->number;
-    uint64_t end = server_accept_after(&pe->math, params->math.clock, lp->now,
-                                       params->math.startup_ps, math_cycles(params, &slot->command));
+    uint64_t end =
+        server_accept_after(&pe->math, params->math.clock, lp->now, params->math.startup_ps,
+                            math_cycles(params, &slot->command));
     send_part(lp, event, PART_CPU, MSG_CPU_DONE, end)->arg[0] = event->arg[0];
 }
 

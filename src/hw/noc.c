@@ -11,12 +11,12 @@ static uint32_t cube_router(const struct cube *cube, uint32_t id)
     return unit_of(id, cube->pes, (enum part)0);
 }
 
-struct event *packet_send(struct lp *lp, uint32_t from, uint32_t destination,
-                          enum packet_kind kind, uint32_t queue, uint64_t bytes, uint64_t time)
+struct event *packet_send(struct lp *lp, uint32_t from, uint32_t destination, enum packet_kind kind,
+                          uint32_t queue, uint64_t bytes, uint64_t time)
 {
     bool inside = unit_cube(destination) == lp->id;
-    uint32_t router = inside ? unit_of(lp->id, unit_pe(from), PART_ROUTER)
-                             : cube_router(cube_of(lp), lp->id);
+    uint32_t router =
+        inside ? unit_of(lp->id, unit_pe(from), PART_ROUTER) : cube_router(cube_of(lp), lp->id);
     struct event *packet = lp_send(lp, from, router, inside ? MSG_PE_ROUTE : MSG_CUBE_ROUTE, time);
     packet_fill(packet, destination, from, kind, queue, bytes);
     return packet;
@@ -28,14 +28,15 @@ static void forward(struct lp *lp, const struct event *packet, uint32_t to, enum
 {
     struct event *next = lp_send(lp, packet->dst, to, (uint16_t)message, time);
     memcpy(next->arg, packet->arg, sizeof next->arg);
+    lp_forward(lp, packet->payload, next);
 }
 
 /* When the packet, sent on `link` now, is at the other end. */
 static uint64_t cross(struct link *link, const struct link_params *params, uint64_t now,
                       uint64_t bytes)
 {
-    link->wait_max_ps = time_max(link->wait_max_ps,
-                                 time_max(now, server_free_at(&link->server)) - now);
+    link->wait_max_ps =
+        time_max(link->wait_max_ps, time_max(now, server_free_at(&link->server)) - now);
     link->bytes += bytes;
     link->packets++;
     return server_accept(&link->server, params->rate, now, bytes) + params->latency_ps;
@@ -48,8 +49,8 @@ static void deliver(struct lp *lp, const struct event *packet)
     case PACKET_ACCESS:
     case PACKET_REPLY: {
         bool reply = packet_kind(packet) == PACKET_REPLY;
-        struct event *event = lp_send(lp, packet->dst, destination,
-                                      reply ? MSG_DMA_DATA : MSG_HBM_ACCESS, lp->now);
+        struct event *event =
+            lp_send(lp, packet->dst, destination, reply ? MSG_DMA_DATA : MSG_HBM_ACCESS, lp->now);
         memcpy(event->arg, &packet->arg[2], 3 * sizeof event->arg[0]);
         return;
     }
@@ -112,7 +113,7 @@ void cube_route(struct lp *lp, const struct event *event)
     }
     uint32_t next = next_cube(cube, to, &link);
     enum queue_level level = link < DIRECTIONS ? LEVEL_CUBE : LEVEL_SIP;
-    uint64_t time = cross(&cube->links[link], &cube->params->link[level], lp->now,
-                          packet_bytes(event));
+    uint64_t time =
+        cross(&cube->links[link], &cube->params->link[level], lp->now, packet_bytes(event));
     forward(lp, event, cube_router(cube, next), MSG_CUBE_ROUTE, time);
 }

@@ -31,8 +31,8 @@ static void add_serial(struct outlook *outlook, uint64_t ps)
         outlook->after_ps[s] += ps;
 }
 
-/* The CPU has used a result: everything from here on comes after its bytes. Two bounds hold, the old
- * one and the new one; the larger is kept. */
+/* The CPU has used a result: everything from here on comes after its bytes. Two bounds hold, the
+ * old one and the new one; the larger is kept. */
 static void use_result(struct outlook *outlook, struct outlook_result *result)
 {
     uint8_t s = result->stream;
@@ -40,8 +40,8 @@ static void use_result(struct outlook *outlook, struct outlook_result *result)
     result->live = false;
     if (result->bytes < outlook->used[s])
         return;
-    uint64_t newer = server_split(result->bytes - outlook->used[s], outlook->cost->share_rate,
-                                  &rest);
+    uint64_t newer =
+        server_split(result->bytes - outlook->used[s], outlook->cost->share_rate, &rest);
     if (newer + result->tail_ps < outlook->after_ps[s])
         return;
     outlook->used[s] = result->bytes;
@@ -65,8 +65,9 @@ static void note_result(struct outlook *outlook, const struct operand *out, enum
 {
     struct outlook_result *result = &outlook->results[outlook->next_result];
     outlook->next_result = (outlook->next_result + 1) % OUTLOOK_RESULTS;
-    *result = (struct outlook_result){out->addr, out->addr + operand_bytes(out),
-                                      outlook->moved[stream], tail_ps, (uint8_t)stream, true};
+    *result = (struct outlook_result){
+        out->addr, out->addr + operand_bytes(out), outlook->moved[stream], tail_ps, (uint8_t)stream,
+        true};
 }
 
 static void note_transfer(struct outlook *outlook, const struct command *command)
@@ -143,9 +144,10 @@ const struct emission *outlook_next(struct outlook *outlook, struct program *pro
 void outlook_pop(struct outlook *outlook, struct program *program)
 {
     if (outlook_next(outlook, program) == NULL)
-        error_bug("kernel %s emits what its scout did not foresee: a kernel must be a pure function "
-                  "of its launch",
-                  program->kernel);
+        error_bug(
+            "kernel %s emits what its scout did not foresee: a kernel must be a pure function "
+            "of its launch",
+            program->kernel);
     outlook->first = (outlook->first + 1) % OUTLOOK_RECORDS;
     outlook->count--;
 }

@@ -57,7 +57,7 @@ struct hw_params {
     struct {
         struct rate clock;
         uint64_t lanes;
-        uint64_t startup_ps; /* per command */
+        uint64_t startup_ps;                            /* per command */
         uint64_t simple_cycles, exp_cycles, div_cycles; /* per vector of `lanes` elements */
         uint64_t reduce_tail_cycles;                    /* to fold the lanes of the last vector */
     } math;
@@ -68,8 +68,8 @@ struct hw_params {
     struct {
         uint64_t slots; /* per queue pair */
         uint64_t slot_bytes;
-        uint64_t queue_commands; /* sends (receives) accepted per queue pair and not ended */
-        uint64_t credit_bytes;   /* of a credit message */
+        uint64_t queue_commands;  /* sends (receives) accepted per queue pair and not ended */
+        uint64_t credit_bytes;    /* of a credit message */
         uint64_t copy_ps[LEVELS]; /* per copy; inside a CUBE, between CUBEs, between SIPs */
     } ipcq;
     struct link_params link[LEVELS]; /* PE mesh, CUBE mesh, IO dies */

@@ -1,5 +1,6 @@
-/* The CUBE's promise (docs/adr/0003): a time before which nothing that it sends can arrive elsewhere
- * if it receives nothing more. Sums of least durations only: contention is never estimated. */
+/* The CUBE's promise (docs/adr/0003): a time before which nothing that it sends can arrive
+ * elsewhere if it receives nothing more. Sums of least durations only: contention is never
+ * estimated. */
 #include "hw/machine.h"
 #include "support/memory.h"
 
@@ -44,8 +45,8 @@ static uint64_t pending_promise(const struct cube *cube, const struct pending *p
     if (unit_cube(pending->destination) != cube->id)
         return soon;
     const struct cpu *cpu = &cube->pe[unit_pe(pending->destination)].cpu;
-    uint64_t waiting = pending->kind == PACKET_CREDIT ? cpu->sends[pending->queue]
-                                                      : cpu->recvs[pending->queue];
+    uint64_t waiting =
+        pending->kind == PACKET_CREDIT ? cpu->sends[pending->queue] : cpu->recvs[pending->queue];
     return waiting > 0 ? soon : TIME_NEVER;
 }
 
@@ -110,9 +111,9 @@ static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event
     for (int s = 0; s < STREAMS; s++) {
         uint64_t accepted = pe->hbm.own_bytes[s];
         if (emission->bytes[s] > accepted)
-            least = time_max(least, time_add(hbm_earliest(cube, pe, next_event,
-                                                          emission->bytes[s] - accepted),
-                                             emission->after_ps[s]));
+            least = time_max(
+                least, time_add(hbm_earliest(cube, pe, next_event, emission->bytes[s] - accepted),
+                                emission->after_ps[s]));
     }
     return time_add(least, emission->flight_ps);
 }

@@ -1,4 +1,5 @@
-/* What a CUBE measured during a run. Everything is an integer and a function of simulated events. */
+/* What a CUBE measured during a run. Everything is an integer and a function of simulated events.
+ */
 #ifndef AHBM_HW_RESULT_H
 #define AHBM_HW_RESULT_H
 
@@ -14,10 +15,10 @@ struct pe_result {
     uint64_t requests;   /* HBM requests: sub-tile fetches and pieces of loads and stores */
     uint64_t sent_bytes; /* over IPCQ */
     uint64_t received_bytes;
-    uint64_t fragments;    /* slots filled at receivers */
-    uint64_t gemm_steps;   /* of TILE_M x TILE_K x TILE_N */
-    uint64_t useful_macs;  /* M * K * N of the commands */
-    uint64_t commands;     /* taken from the program */
+    uint64_t fragments;   /* slots filled at receivers */
+    uint64_t gemm_steps;  /* of TILE_M x TILE_K x TILE_N */
+    uint64_t useful_macs; /* M * K * N of the commands */
+    uint64_t commands;    /* taken from the program */
     uint64_t scratch_high_water_bytes;
     uint64_t first_issue_ps; /* TIME_NEVER: no command */
     uint64_t last_store_ps;  /* end of the last store; 0: none */

@@ -1,6 +1,6 @@
 /* The scheduler turns a composite into a plan of TILE_M x TILE_K x TILE_N steps: for each output
- * tile of TILE_N columns, its K sub-tiles in order. A sub-tile of `b` is fetched once and serves all
- * M-tiles; up to `pipeline_depth` of them are in flight. An output tile that is complete goes
+ * tile of TILE_N columns, its K sub-tiles in order. A sub-tile of `b` is fetched once and serves
+ * all M-tiles; up to `pipeline_depth` of them are in flight. An output tile that is complete goes
  * through the epilogue. */
 #include "hw/machine.h"
 

@@ -1,8 +1,8 @@
 /* A work-conserving in-order server: the timing of every engine, link and channel.
  *
- * Work is counted in items (bytes, cycles) at an exact rate; the fraction of a picosecond left by one
- * request is carried into the next when they are back to back, so that n beats take
- * ceil(n * beat). */
+ * Work is counted in items (bytes, cycles) at an exact rate; the fraction of a picosecond left by
+ * one request is carried into the next when they are back to back, so that n beats take ceil(n *
+ * beat). */
 #ifndef AHBM_HW_SERVER_H
 #define AHBM_HW_SERVER_H
 

@@ -19,7 +19,7 @@ enum trace_cause { TRACE_CAUSES(X) CAUSES };
 #undef X
 
 struct trace_record {
-    uint64_t command;  /* number in the PE's program, from 0 */
+    uint64_t command;  /* number in the PE's program, from 1 */
     uint64_t issue_ps; /* the CPU began to issue it */
     uint64_t start_ps; /* its engine began */
     uint64_t end_ps;

@@ -14,11 +14,11 @@ struct results;
 
 /* What is known before the first point. All pointers are borrowed for the call only. */
 struct results_layout {
-    const char *version;     /* of the program */
-    const char *config;      /* the machine as YAML text */
+    const char *version; /* of the program */
+    const char *config;  /* the machine as YAML text */
     uint64_t seed;
-    uint32_t points;         /* how many results_point() calls will follow at most */
-    uint32_t cubes, pes;     /* in the system; per CUBE */
+    uint32_t points;     /* how many results_point() calls will follow at most */
+    uint32_t cubes, pes; /* in the system; per CUBE */
     uint32_t groups;
     uint32_t first_cube, local_cubes; /* this process's block */
     uint64_t hbm_capacity_bytes;      /* of a CUBE */
@@ -41,14 +41,14 @@ struct results_point {
     uint32_t cubes_per_group;
     uint64_t context;
     uint32_t batch, query_len, tile;
-    uint64_t latency_ps;      /* of the slowest group */
-    uint64_t launch_ps;       /* host launch, not part of the latency */
+    uint64_t latency_ps; /* of the slowest group */
+    uint64_t launch_ps;  /* host launch, not part of the latency */
     uint64_t digest;
-    const uint64_t *group_latency_ps; /* [groups] */
-    const struct cube_result *cubes;  /* [local_cubes] */
-    const struct pe_result *pe_results;   /* [local_cubes][pes] */
-    const struct footprint *footprints;   /* [local_cubes][pes] */
-    struct spool *trace;                  /* NULL: no commands recorded */
+    const uint64_t *group_latency_ps;   /* [groups] */
+    const struct cube_result *cubes;    /* [local_cubes] */
+    const struct pe_result *pe_results; /* [local_cubes][pes] */
+    const struct footprint *footprints; /* [local_cubes][pes] */
+    struct spool *trace;                /* NULL: no commands recorded */
 };
 
 /* The facts of the run, of which none is compared between runs (/run). */
@@ -59,6 +59,10 @@ struct results_run {
     uint64_t events, rounds, messages, message_bytes, peak_rss_bytes;
 };
 
+/* To be called before MPI_Init(), where the output library would otherwise hook into MPI_Finalize()
+ * and write what a failed run has left. Local. */
+void results_start(void);
+
 /* Creates the temporary file beside `path`. NULL with `err` (ERROR_FAILED) when it cannot be, e.g.
  * the directory is missing or not writable. */
 struct results *results_open(const struct group *group, const char *path,
@@ -66,8 +70,8 @@ struct results *results_open(const struct group *group, const char *path,
 
 bool results_add(struct results *results, const struct results_point *point, struct error *err);
 
-/* Writes what is left, syncs, and renames to the final name. Frees `results` in any case; on failure
- * the temporary file is removed. */
+/* Writes what is left, syncs, and renames to the final name. Frees `results` in any case; on
+ * failure the temporary file is removed. */
 bool results_close(struct results *results, const struct results_run *run, struct error *err);
 
 /* Gives up: removes the temporary file and frees `results`. Not collective. */

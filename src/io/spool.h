@@ -1,5 +1,5 @@
-/* A CUBE's trace during a point: records go to an unlinked temporary file beside the output, so that
- * memory does not grow with the trace, and come back in slices when the point has ended. */
+/* A CUBE's trace during a point: records go to an unlinked temporary file beside the output, so
+ * that memory does not grow with the trace, and come back in slices when the point has ended. */
 #ifndef AHBM_IO_SPOOL_H
 #define AHBM_IO_SPOOL_H
 
@@ -10,8 +10,8 @@
 
 struct spool;
 
-/* One temporary file in `directory`, shared by `cubes` CUBEs of this process. NULL with `err` when it
- * cannot be made. */
+/* One temporary file in `directory`, shared by `cubes` CUBEs of this process. NULL with `err` when
+ * it cannot be made. */
 struct spool *spool_new(const char *directory, uint32_t cubes, struct error *err);
 void spool_free(struct spool *spool);
 

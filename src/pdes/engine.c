@@ -1,8 +1,10 @@
 #include "pdes/engine.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "pdes/engine_internal.h"
+#include "pdes/payload.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
@@ -52,10 +54,13 @@ void engine_free(struct engine *engine)
     for (uint32_t i = 0; i < engine->count; i++) {
         queue_fini(&engine->lps[i].queue);
         memory_free(engine->lps[i].seq);
+        payload_free_all(&engine->lps[i]);
     }
-    for (uint32_t i = 0; i < engine->boxes_count; i++)
-        mailbox_fini(&engine->boxes[i]);
-    mailbox_fini(&engine->inside);
+    for (uint32_t i = 0; i < engine->boxes_count; i++) {
+        batch_fini(&engine->boxes[i].out);
+        batch_fini(&engine->boxes[i].in);
+    }
+    batch_fini(&engine->inside);
     memory_free(engine->boxes);
     memory_free(engine->box_of);
     memory_free(engine->lps);
@@ -107,19 +112,18 @@ _Noreturn static void too_early(const struct lp *lp, uint32_t src, uint32_t dst,
               (unsigned long long)now->time);
 }
 
-static struct event *send_outside(struct lp *lp, uint32_t owner_lp)
+/* Where events for another LP wait for the next exchange. */
+static struct batch *way_out(const struct lp *lp, uint32_t to)
 {
     struct engine *engine = lp->engine;
-    struct mailbox *box = &engine->inside;
-    if (owner_lp >= engine->config.lps)
-        error_bug("LP %u sends to LP %u of %u", lp->id, owner_lp, engine->config.lps);
-    if (engine_lp(engine, owner_lp) == NULL) {
-        uint32_t rank = engine_owner(engine->config.lps, engine->config.transport->size, owner_lp);
-        if (engine->box_of[rank] == NO_MAILBOX)
-            error_bug("LP %u sends to LP %u, which it was not connected to", lp->id, owner_lp);
-        box = &engine->boxes[engine->box_of[rank]];
-    }
-    return mailbox_add(box);
+    if (to >= engine->config.lps)
+        error_bug("LP %u sends to LP %u of %u", lp->id, to, engine->config.lps);
+    if (engine_lp(engine, to) != NULL)
+        return &engine->inside;
+    uint32_t rank = engine_owner(engine->config.lps, engine->config.transport->size, to);
+    if (engine->box_of[rank] == NO_MAILBOX)
+        error_bug("LP %u sends to LP %u, which it was not connected to", lp->id, to);
+    return &engine->boxes[engine->box_of[rank]].out;
 }
 
 struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, uint64_t time)
@@ -137,14 +141,41 @@ struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, 
     } else {
         if (time < lp->promise)
             too_early(lp, src, dst, kind, time, "the LP's promise", lp->promise);
-        event = send_outside(lp, dst >> bits);
+        event = batch_add(way_out(lp, dst >> bits));
         *event = (struct event){.time = time, .dst = dst, .src = src, .seq = seq};
     }
     event->kind = kind;
     return event;
 }
 
-static void insert(struct engine *engine, const struct event *event)
+void *lp_attach(struct lp *lp, struct event *event, uint32_t bytes)
+{
+    uint32_t to = event->dst >> lp->engine->config.unit_bits;
+    assert(bytes > 0 && event->payload == 0);
+    if (to == lp->id) {
+        event->payload = payload_new(lp, bytes);
+        return lp->payloads[event->payload - 1].data;
+    }
+    event->payload = 1; /* the handle is the receiver's to choose */
+    return batch_add_payload(way_out(lp, to), bytes);
+}
+
+void lp_forward(struct lp *lp, uint16_t handle, struct event *to)
+{
+    uint32_t bytes;
+    const void *data = lp_payload(lp, handle, &bytes);
+    if (data == NULL)
+        return;
+    if (to->dst >> lp->engine->config.unit_bits == lp->id) {
+        to->payload = handle;
+        return;
+    }
+    memcpy(lp_attach(lp, to, bytes), data, bytes);
+    lp_drop(lp, handle);
+}
+
+static void insert(struct engine *engine, const struct event *event, const void *payload,
+                   uint32_t payload_bytes)
 {
     struct lp *lp = engine_lp(engine, event->dst >> engine->config.unit_bits);
     if (lp == NULL)
@@ -154,24 +185,33 @@ static void insert(struct engine *engine, const struct event *event)
         too_early(lp, event->src, event->dst, event->kind, event->time, "the LP's clock", lp->now);
     struct event *copy = queue_add(&lp->queue, event->time, event->dst, event->src, event->seq);
     *copy = *event;
+    copy->payload = payload_bytes > 0 ? payload_store(lp, payload, payload_bytes) : 0;
     if (lp->model->announce)
         lp->model->announce(lp, event);
 }
 
-static void insert_all(struct engine *engine, const struct event *events, uint32_t count)
+static void insert_all(struct engine *engine, const struct batch *batch)
 {
-    for (uint32_t i = 0; i < count; i++)
-        insert(engine, &events[i]);
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const struct event *event = &batch->events[i];
+        const void *payload = NULL;
+        uint32_t bytes = 0;
+        if (event->payload != 0)
+            payload = batch_payload(batch, &at, &bytes);
+        insert(engine, event, payload, bytes);
+    }
 }
 
 void engine_deliver(struct engine *engine)
 {
-    uint32_t inside = engine->inside.out_count;
-    insert_all(engine, engine->inside.out, inside);
-    assert(engine->inside.out_count == inside); /* announce() sends nothing */
-    engine->inside.out_count = 0;
+    uint32_t inside = engine->inside.count;
+    insert_all(engine, &engine->inside);
+    assert(engine->inside.count == inside); /* announce() sends nothing */
+    (void)inside;
+    batch_clear(&engine->inside);
     for (uint32_t i = 0; i < engine->boxes_count; i++)
-        insert_all(engine, engine->boxes[i].in, engine->boxes[i].in_count);
+        insert_all(engine, &engine->boxes[i].in);
 }
 
 static uint64_t digest_event(uint64_t digest, const struct event *event)

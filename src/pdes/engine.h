@@ -15,7 +15,7 @@ struct engine_config {
     uint32_t lps;       /* in the whole model */
     uint32_t unit_bits; /* a unit is (lp << unit_bits) | number within the LP */
     const struct lp_model *model;
-    struct transport *transport;        /* borrowed; one engine at a time */
+    struct transport *transport;       /* borrowed; one engine at a time */
     const volatile sig_atomic_t *stop; /* the run ends early when it becomes non-zero; or NULL */
 };
 

@@ -9,10 +9,10 @@ struct engine {
     struct lp *lps; /* of this process */
     uint32_t first;
     uint32_t count;
-    struct mailbox *boxes;  /* one per neighbouring process */
-    uint32_t *box_of;       /* by rank: its mailbox, NO_MAILBOX */
+    struct mailbox *boxes; /* one per neighbouring process */
+    uint32_t *box_of;      /* by rank: its mailbox, NO_MAILBOX */
     uint32_t boxes_count;
-    struct mailbox inside; /* between LPs of this process: the path of remote ones */
+    struct batch inside; /* between LPs of this process: the path of remote ones */
     struct engine_stats stats;
 };
 

@@ -14,12 +14,12 @@
 enum { EVENT_ARGS = 5 };
 
 struct event {
-    uint64_t time; /* picoseconds */
-    uint32_t dst;  /* unit that handles it; the unit's upper bits name its LP */
-    uint32_t src;  /* unit that sent it */
-    uint32_t seq;  /* count of this source's events */
-    uint16_t kind; /* index into the model's handler table */
-    uint16_t spare;
+    uint64_t time;            /* picoseconds */
+    uint32_t dst;             /* unit that handles it; the unit's upper bits name its LP */
+    uint32_t src;             /* unit that sent it */
+    uint32_t seq;             /* count of this source's events */
+    uint16_t kind;            /* index into the model's handler table */
+    uint16_t payload;         /* handle of the bytes it carries, 0: none (lp.h) */
     uint64_t arg[EVENT_ARGS]; /* the model's */
 };
 

@@ -22,14 +22,22 @@ bool group_agree(const struct group *group, struct error *err)
     return false;
 }
 
+/* MPI counts bytes in an int: what this layer gathers and broadcasts is far smaller. */
+static int count_of(size_t bytes)
+{
+    if (bytes > INT_MAX)
+        error_bug("%zu bytes in one collective operation", bytes);
+    return (int)bytes;
+}
+
 void group_gather(const struct group *group, const void *mine, size_t bytes, void *all)
 {
-    int count = (int)bytes;
+    int count = count_of(bytes);
     int *counts = memory_new(group->size, sizeof *counts);
     int *starts = memory_new(group->size, sizeof *starts);
     MPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, group->comm);
     for (uint32_t i = 1; i < group->size; i++)
-        starts[i] = starts[i - 1] + counts[i - 1];
+        starts[i] = count_of((size_t)starts[i - 1] + (size_t)counts[i - 1]);
     MPI_Gatherv(mine, count, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, group->comm);
     memory_free(counts);
     memory_free(starts);
@@ -58,7 +66,7 @@ uint64_t group_min(const struct group *group, uint64_t value)
 
 void group_broadcast(const struct group *group, void *data, size_t bytes)
 {
-    MPI_Bcast(data, (int)bytes, MPI_BYTE, 0, group->comm);
+    MPI_Bcast(data, count_of(bytes), MPI_BYTE, 0, group->comm);
 }
 
 void group_barrier(const struct group *group)

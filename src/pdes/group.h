@@ -19,12 +19,12 @@ struct group {
 /* Borrows `comm`. */
 struct group group_of(MPI_Comm comm);
 
-/* All processes agree on whether one of them failed: true when none did. Otherwise every `err` holds
- * the error of the lowest failed rank. Collective. */
+/* All processes agree on whether one of them failed: true when none did. Otherwise every `err`
+ * holds the error of the lowest failed rank. Collective. */
 bool group_agree(const struct group *group, struct error *err);
 
-/* Gathers `bytes` (may differ per rank) in rank order at rank 0 into `all` (rank 0 only, room for the
- * sum). Collective. */
+/* Gathers `bytes` (may differ per rank) in rank order at rank 0 into `all` (rank 0 only, room for
+ * the sum). Collective. */
 void group_gather(const struct group *group, const void *mine, size_t bytes, void *all);
 
 uint64_t group_sum(const struct group *group, uint64_t value);

@@ -29,6 +29,12 @@ struct lp_model {
     void (*announce)(struct lp *lp, const struct event *event);
 };
 
+/* Bytes that travel with an event. */
+struct payload {
+    void *data;
+    uint32_t bytes, capacity;
+};
+
 struct lp {
     struct queue queue;
     uint64_t now;     /* time of the event being dispatched */
@@ -39,6 +45,9 @@ struct lp {
     void *state;   /* the model's */
     uint32_t *seq; /* next sequence number of each unit */
     struct engine *engine;
+    struct payload *payloads; /* of pending events; handle 0 is none */
+    uint16_t *free_payloads;
+    uint32_t payloads_count, free_payloads_count;
     uint32_t id;
     uint32_t units;
     struct event current; /* the event being dispatched */
@@ -49,6 +58,19 @@ struct lp {
  * arguments (zero) through the result before the next send. Sending into the past, or to another
  * LP before the promise, is a bug that stops the run and names both events. */
 struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, uint64_t time);
+
+/* Gives the event that was just sent a payload of `bytes` (at least 1), which the caller fills
+ * through the result before the next send. */
+void *lp_attach(struct lp *lp, struct event *event, uint32_t bytes);
+
+/* The payload of this handle (event.payload), NULL for handle 0; valid until the next call of
+ * lp_attach(), lp_forward() or lp_drop() for this LP. */
+const void *lp_payload(const struct lp *lp, uint16_t handle, uint32_t *bytes);
+
+/* Passes a payload on to `to`, which was just sent. Whoever handles an event with a payload keeps its
+ * handle, forwards it or drops it. */
+void lp_forward(struct lp *lp, uint16_t handle, struct event *to);
+void lp_drop(struct lp *lp, uint16_t handle);
 
 /* Ends this LP's run with an error whose text the caller has put into lp->error. Of the errors of
  * several LPs the engine reports the one whose event comes first in the total order. */

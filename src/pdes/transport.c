@@ -4,26 +4,61 @@
 
 #include "support/memory.h"
 
-struct event *mailbox_add(struct mailbox *box)
+enum { PAYLOAD_ALIGN = 8, EVENTS_START = 16 };
+
+void batch_reserve(struct batch *batch, uint32_t events, uint64_t bytes)
 {
-    if (box->out_count == box->out_capacity) {
-        box->out_capacity = box->out_capacity ? 2 * box->out_capacity : 16;
-        box->out = memory_resize(box->out, box->out_capacity, sizeof *box->out);
+    if (events > batch->capacity) {
+        batch->capacity = events > 2 * batch->capacity ? events : 2 * batch->capacity;
+        batch->events = memory_resize(batch->events, batch->capacity, sizeof *batch->events);
     }
-    return &box->out[box->out_count++];
+    if (bytes > batch->bytes_capacity) {
+        batch->bytes_capacity =
+            bytes > 2 * batch->bytes_capacity ? bytes : 2 * batch->bytes_capacity;
+        batch->bytes = memory_resize(batch->bytes, batch->bytes_capacity, 1);
+    }
 }
 
-void mailbox_reserve_in(struct mailbox *box, uint32_t count)
+struct event *batch_add(struct batch *batch)
 {
-    if (count <= box->in_capacity)
-        return;
-    box->in_capacity = 2 * count;
-    box->in = memory_resize(box->in, box->in_capacity, sizeof *box->in);
+    if (batch->count == batch->capacity)
+        batch_reserve(batch, batch->count < EVENTS_START ? EVENTS_START : batch->count + 1, 0);
+    return &batch->events[batch->count++];
 }
 
-void mailbox_fini(struct mailbox *box)
+static uint64_t padded(uint32_t bytes)
 {
-    memory_free(box->out);
-    memory_free(box->in);
-    memset(box, 0, sizeof *box);
+    return ((uint64_t)bytes + PAYLOAD_ALIGN - 1) / PAYLOAD_ALIGN * PAYLOAD_ALIGN;
+}
+
+void *batch_add_payload(struct batch *batch, uint32_t bytes)
+{
+    uint64_t length = bytes, at = batch->bytes_count;
+    batch->bytes_count += sizeof length + padded(bytes);
+    batch_reserve(batch, 0, batch->bytes_count);
+    memcpy(batch->bytes + at, &length, sizeof length);
+    return batch->bytes + at + sizeof length;
+}
+
+const void *batch_payload(const struct batch *batch, uint64_t *at, uint32_t *bytes)
+{
+    uint64_t length;
+    memcpy(&length, batch->bytes + *at, sizeof length);
+    const void *data = batch->bytes + *at + sizeof length;
+    *bytes = (uint32_t)length;
+    *at += sizeof length + padded(*bytes);
+    return data;
+}
+
+void batch_clear(struct batch *batch)
+{
+    batch->count = 0;
+    batch->bytes_count = 0;
+}
+
+void batch_fini(struct batch *batch)
+{
+    memory_free(batch->events);
+    memory_free(batch->bytes);
+    memset(batch, 0, sizeof *batch);
 }

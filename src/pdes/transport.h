@@ -12,14 +12,19 @@
 
 #include "pdes/event.h"
 
+/* Events on their way, and the payloads of those that carry one, in their order: each an 8-byte
+ * length and the bytes, padded to 8. */
+struct batch {
+    struct event *events;
+    uint32_t count, capacity;
+    uint8_t *bytes;
+    uint64_t bytes_count, bytes_capacity;
+};
+
 struct mailbox {
-    uint32_t peer; /* the neighbour's rank */
-    uint32_t out_count;
-    uint32_t out_capacity;
-    uint32_t in_count;
-    uint32_t in_capacity;
-    struct event *out; /* owned by the mailbox, emptied by exchange() */
-    struct event *in;  /* valid until the next exchange() */
+    uint32_t peer;    /* the neighbour's rank */
+    struct batch out; /* emptied by exchange() */
+    struct batch in;  /* valid until the next exchange() */
 };
 
 struct transport;
@@ -44,11 +49,16 @@ struct transport {
     uint64_t bytes;    /* sent by this process in them */
 };
 
-/* The event slot to fill next in `box`. */
-struct event *mailbox_add(struct mailbox *box);
-/* Makes room for `count` incoming events. */
-void mailbox_reserve_in(struct mailbox *box, uint32_t count);
-void mailbox_fini(struct mailbox *box);
+/* The event to fill next. */
+struct event *batch_add(struct batch *batch);
+/* Room for the payload of the event added last. */
+void *batch_add_payload(struct batch *batch, uint32_t bytes);
+/* The payload at `*at`, which moves on to the next one. */
+const void *batch_payload(const struct batch *batch, uint64_t *at, uint32_t *bytes);
+/* Makes room for this much, of which nothing is there yet. */
+void batch_reserve(struct batch *batch, uint32_t events, uint64_t bytes);
+void batch_clear(struct batch *batch);
+void batch_fini(struct batch *batch);
 
 /* A single process. Owned by the caller: destroy with ops->destroy. */
 struct transport *transport_local_new(void);

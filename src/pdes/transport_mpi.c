@@ -12,13 +12,14 @@
 enum { INLINE_EVENTS = 47 };
 
 /* Message tags: the round's parity keeps a fast neighbour's next round apart from this one. */
-enum tag { TAG_ROUND = 0x100, TAG_REST = 0x200 };
+enum tag { TAG_ROUND = 0x100, TAG_REST = 0x200, TAG_PAYLOAD = 0x300 };
 
 struct buffer {
     uint64_t round;
     uint64_t promise;
     uint64_t count;
-    uint64_t spare[5];
+    uint64_t payload_bytes;
+    uint64_t spare[4];
     struct event events[INLINE_EVENTS];
 };
 
@@ -29,7 +30,7 @@ struct transport_mpi {
     uint32_t count;
     struct buffer *outgoing;
     struct buffer *incoming;
-    MPI_Request *requests; /* 2 per neighbour */
+    MPI_Request *requests; /* 4 per neighbour */
     uint64_t round;
 };
 
@@ -48,7 +49,7 @@ static void mpi_connect(struct transport *transport, struct mailbox *boxes, uint
     self->count = count;
     self->outgoing = memory_new_aligned(count, sizeof *self->outgoing, 64);
     self->incoming = memory_new_aligned(count, sizeof *self->incoming, 64);
-    self->requests = memory_new((size_t)2 * count, sizeof(MPI_Request));
+    self->requests = memory_new((size_t)4 * count, sizeof(MPI_Request));
 }
 
 static int bytes_of(uint32_t events)
@@ -82,10 +83,11 @@ static void start_round(struct transport_mpi *self, uint64_t promise)
         struct buffer *out = &self->outgoing[i];
         out->round = self->round;
         out->promise = promise;
-        out->count = box->out_count;
-        uint32_t within = within_buffer(box->out_count);
+        out->count = box->out.count;
+        out->payload_bytes = box->out.bytes_count;
+        uint32_t within = within_buffer(box->out.count);
         int bytes = (int)offsetof(struct buffer, events) + bytes_of(within);
-        copy_events(out->events, box->out, within);
+        copy_events(out->events, box->out.events, within);
         MPI_Isend(out, bytes, MPI_BYTE, (int)box->peer, tag, self->comm,
                   &self->requests[self->count + i]);
         self->base.messages++;
@@ -93,25 +95,59 @@ static void start_round(struct transport_mpi *self, uint64_t promise)
     }
 }
 
-/* The part of a mailbox that did not fit its buffer; the same in both directions. */
+static void start_receive(struct transport_mpi *self, void *data, int bytes, uint32_t peer, int tag,
+                          int *pending)
+{
+    if (bytes > 0)
+        MPI_Irecv(data, bytes, MPI_BYTE, (int)peer, tag, self->comm, &self->requests[(*pending)++]);
+}
+
+static void start_send(struct transport_mpi *self, const void *data, int bytes, uint32_t peer,
+                       int tag, int *pending)
+{
+    if (bytes == 0)
+        return;
+    MPI_Isend(data, bytes, MPI_BYTE, (int)peer, tag, self->comm, &self->requests[(*pending)++]);
+    self->base.messages++;
+    self->base.bytes += (uint64_t)bytes;
+}
+
+static int payload_bytes_of(const struct batch *batch)
+{
+    if (batch->bytes_count > INT_MAX)
+        error_bug("%llu bytes of payload in one message", (unsigned long long)batch->bytes_count);
+    return (int)batch->bytes_count;
+}
+
+/* What of a batch did not fit its buffer: the further events, and the payloads. */
 static void exchange_rest(struct transport_mpi *self)
 {
-    int tag = TAG_REST + (int)(self->round & 1);
-    uint32_t pending = 0;
+    int parity = (int)(self->round & 1), pending = 0;
     for (uint32_t i = 0; i < self->count; i++) {
         struct mailbox *box = &self->boxes[i];
-        if (box->in_count > INLINE_EVENTS)
-            MPI_Irecv(box->in + INLINE_EVENTS, bytes_of(box->in_count - INLINE_EVENTS), MPI_BYTE,
-                      (int)box->peer, tag, self->comm, &self->requests[pending++]);
-        if (box->out_count > INLINE_EVENTS) {
-            int bytes = bytes_of(box->out_count - INLINE_EVENTS);
-            MPI_Isend(box->out + INLINE_EVENTS, bytes, MPI_BYTE, (int)box->peer, tag, self->comm,
-                      &self->requests[pending++]);
-            self->base.messages++;
-            self->base.bytes += (uint64_t)bytes;
-        }
+        uint32_t in = within_buffer(box->in.count), out = within_buffer(box->out.count);
+        start_receive(self, box->in.events + in, bytes_of(box->in.count - in), box->peer,
+                      TAG_REST + parity, &pending);
+        start_receive(self, box->in.bytes, payload_bytes_of(&box->in), box->peer,
+                      TAG_PAYLOAD + parity, &pending);
+        start_send(self, box->out.events + out, bytes_of(box->out.count - out), box->peer,
+                   TAG_REST + parity, &pending);
+        start_send(self, box->out.bytes, payload_bytes_of(&box->out), box->peer,
+                   TAG_PAYLOAD + parity, &pending);
     }
-    MPI_Waitall((int)pending, self->requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(pending, self->requests, MPI_STATUSES_IGNORE);
+}
+
+/* The header and the events within the buffer of a neighbour. */
+static void take_buffer(struct transport_mpi *self, struct mailbox *box, const struct buffer *in)
+{
+    if (in->round != self->round)
+        error_bug("rank %u got round %llu of rank %u in round %llu", self->base.rank,
+                  (unsigned long long)in->round, box->peer, (unsigned long long)self->round);
+    batch_reserve(&box->in, (uint32_t)in->count, in->payload_bytes);
+    box->in.count = (uint32_t)in->count;
+    box->in.bytes_count = in->payload_bytes;
+    copy_events(box->in.events, in->events, within_buffer(box->in.count));
 }
 
 static void mpi_exchange(struct transport *transport, uint64_t promise)
@@ -119,19 +155,11 @@ static void mpi_exchange(struct transport *transport, uint64_t promise)
     struct transport_mpi *self = (struct transport_mpi *)transport;
     start_round(self, promise);
     MPI_Waitall(2 * (int)self->count, self->requests, MPI_STATUSES_IGNORE);
-    for (uint32_t i = 0; i < self->count; i++) {
-        struct mailbox *box = &self->boxes[i];
-        const struct buffer *in = &self->incoming[i];
-        if (in->round != self->round)
-            error_bug("rank %u got round %llu of rank %u in round %llu", self->base.rank,
-                      (unsigned long long)in->round, box->peer, (unsigned long long)self->round);
-        box->in_count = (uint32_t)in->count;
-        mailbox_reserve_in(box, box->in_count);
-        copy_events(box->in, in->events, within_buffer(box->in_count));
-    }
+    for (uint32_t i = 0; i < self->count; i++)
+        take_buffer(self, &self->boxes[i], &self->incoming[i]);
     exchange_rest(self);
     for (uint32_t i = 0; i < self->count; i++)
-        self->boxes[i].out_count = 0;
+        batch_clear(&self->boxes[i].out);
     self->round++;
 }
 

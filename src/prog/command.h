@@ -27,7 +27,8 @@ struct operand {
  *              result; SOFTMAX_MERGE: out = P, state = m, l, corr
  *   DOT        as COMPOSITE, b in scratch
  *   MATH       out = fn(a, b); SCALE and FULL use `scalar`; CAUSAL_MASK uses `index`
- *   SEND       a -> queue        RECV, RECV_ASYNC  queue -> out        WAIT  until `out` is there */
+ *   SEND       a -> queue        RECV, RECV_ASYNC  queue -> out        WAIT  until `out` is there
+ */
 struct command {
     uint8_t op;
     uint8_t fn;
@@ -37,7 +38,8 @@ struct command {
     uint32_t line; /* where the kernel recorded it */
     uint32_t spare;
     const char *file;
-    uint64_t index[3]; /* CAUSAL_MASK: query position of row 0, key position of column 0, key stride */
+    uint64_t
+        index[3]; /* CAUSAL_MASK: query position of row 0, key position of column 0, key stride */
     struct operand a, b, c, out;
     struct operand state[3]; /* read and written by the stateful epilogues; else SPACE_NONE */
 };

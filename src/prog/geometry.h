@@ -1,9 +1,9 @@
 /* Where PEs and CUBEs lie and which are neighbours. x grows to the east, y to the south.
  *
  * PEs of a CUBE (and the CUBEs of a group, which use the same numbering) are numbered so that every
- * pair of the reduction tree i -> i + 2^k is a pair of physical neighbours on a grid of up to 4 x 2:
- * column p counted from the east holds the numbers 2 * gray(p) (south) and 2 * gray(p) + 1 (north):
- * rows `5 7 3 1` and `4 6 2 0`. CUBEs of a SIP are numbered row by row.
+ * pair of the reduction tree i -> i + 2^k is a pair of physical neighbours on a grid of up to 4 x
+ * 2: column p counted from the east holds the numbers 2 * gray(p) (south) and 2 * gray(p) + 1
+ * (north): rows `5 7 3 1` and `4 6 2 0`. CUBEs of a SIP are numbered row by row.
  */
 #ifndef AHBM_PROG_GEOMETRY_H
 #define AHBM_PROG_GEOMETRY_H
@@ -48,8 +48,8 @@ struct position cube_position(const struct geometry *geometry, uint32_t cube);
 /* One step in `direction`; false when it leaves the grid (`wrap` false). */
 bool grid_step(struct grid grid, struct position *position, enum direction direction, bool wrap);
 
-/* The PE next to `pe` in its CUBE; the CUBE next to `cube` in its SIP (over a wrap link of a torus);
- * the CUBE of equal index in the neighbouring SIP. False when there is none. */
+/* The PE next to `pe` in its CUBE; the CUBE next to `cube` in its SIP (over a wrap link of a
+ * torus); the CUBE of equal index in the neighbouring SIP. False when there is none. */
 bool pe_neighbour(const struct geometry *geometry, uint32_t pe, enum direction direction,
                   uint32_t *neighbour);
 bool cube_neighbour(const struct geometry *geometry, uint32_t cube, enum direction direction,

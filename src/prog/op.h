@@ -5,8 +5,9 @@
 
 #include <stdint.h>
 
-/* X(id, name, engine, blocks): `engine` does the work; a blocking command holds the CPU until it has
- * ended. FAIL carries an error of recording to the simulated time at which the CPU reaches it. */
+/* X(id, name, engine, blocks): `engine` does the work; a blocking command holds the CPU until it
+ * has ended. FAIL carries an error of recording to the simulated time at which the CPU reaches it.
+ */
 #define PROG_OPS(X)                                                                                \
     X(LOAD, "load", DMA, 0)                                                                        \
     X(STORE, "store", DMA, 0)                                                                      \
@@ -37,9 +38,9 @@
     X(GEMM, "gemm")                                                                                \
     X(MATH, "math")
 
-/* X(id, name, kind): MATH functions. The kind names the cost per vector (hw parameters): element-wise
- * functions read `a` (and `b`, broadcast along rows or columns) and write `out`; reductions turn
- * [rows, cols] into [rows, 1]. */
+/* X(id, name, kind): MATH functions. The kind names the cost per vector (hw parameters):
+ * element-wise functions read `a` (and `b`, broadcast along rows or columns) and write `out`;
+ * reductions turn [rows, cols] into [rows, 1]. */
 #define PROG_MATH_FNS(X)                                                                           \
     X(MAX, "max", REDUCE)                                                                          \
     X(SUM, "sum", REDUCE)                                                                          \

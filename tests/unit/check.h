@@ -38,4 +38,15 @@ static inline bool check_dies(void (*act)(void), int expected)
            WTERMSIG(status) == expected;
 }
 
+/* CHECK_MAIN("tl/record", CHECK_TEST(function), ...) is the main() of such a program. */
+/* clang-format off */
+#define CHECK_TEST(function) {#function, function}
+/* clang-format on */
+#define CHECK_MAIN(suite, ...)                                                                     \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        CU_TestInfo tests[] = {__VA_ARGS__, CU_TEST_INFO_NULL};                                    \
+        return check_run(suite, tests);                                                            \
+    }
+
 #endif

@@ -1,0 +1,16 @@
+/* What has to be known and set before MPI starts. */
+#ifndef AHBM_CLI_ENVIRONMENT_H
+#define AHBM_CLI_ENVIRONMENT_H
+
+#include <stdint.h>
+
+/* As the launcher (mpirun, srun, PMI) announces them; rank 0 of 1 without one. */
+uint32_t environment_rank(void);
+uint32_t environment_ranks(void);
+
+/* Chooses MPI's and HDF5's settings, each unless the user already did: ranks that outnumber their
+ * CPUs yield while they wait; files go through ROMIO, whose errors are reported (docs/adr/0005);
+ * HDF5 takes no file locks. */
+void environment_prepare(void);
+
+#endif

@@ -1,0 +1,196 @@
+/* The program: options, then MPI, then the study, then the summary. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/environment.h"
+#include "cli/machine.h"
+#include "cli/options.h"
+#include "cli/summary.h"
+#include "study/study.h"
+#include "support/memory.h"
+
+static volatile sig_atomic_t stop_signal;
+
+static void on_signal(int number)
+{
+    stop_signal = number;
+    signal(number, SIG_DFL); /* a second one ends the process at once */
+}
+
+static void catch_signals(void)
+{
+    struct sigaction action = {.sa_handler = on_signal};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static void report_error(const struct error *err)
+{
+    fprintf(stderr, "ahbm-pdes: error: %s\n", err->text);
+    fflush(stderr);
+}
+
+/* An error that every rank found on its own, before MPI started: told once, and nobody leaves
+ * before it has been told (the launcher would end the others). */
+static int leave_early(const struct error *err, int *argc, char ***argv)
+{
+    if (environment_rank() == 0)
+        report_error(err);
+    if (environment_ranks() > 1) {
+        MPI_Init(argc, argv);
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Finalize();
+    }
+    return (int)err->code;
+}
+
+static void progress(uint32_t point, uint32_t points, uint32_t case_number, uint64_t context)
+{
+    fprintf(stderr, "ahbm-pdes: point %u of %u: case %u, %llu tokens\n", point + 1, points,
+            case_number, (unsigned long long)context);
+}
+
+static void list_points(const struct study_options *study)
+{
+    for (uint32_t i = 0; i < study_points(study); i++) {
+        uint32_t case_number = 0;
+        uint64_t context = 0;
+        study_point(study, i, &case_number, &context);
+        printf("%s case %u context %llu batch %u\n", phase_name(study->phase), case_number,
+               (unsigned long long)context, study->batch);
+    }
+}
+
+/* The actions that never start MPI. */
+static bool act_alone(const struct options *options, struct error *err)
+{
+    char *label = NULL, *text = NULL;
+    size_t bytes = 0;
+    struct config *config = NULL;
+    switch (options->action) {
+    case ACTION_HELP:
+        options_print_help(stdout);
+        return true;
+    case ACTION_VERSION:
+        printf("ahbm-pdes %s\n", AHBM_VERSION);
+        return true;
+    case ACTION_LIST_KERNELS:
+        study_list_kernels(stdout);
+        return true;
+    default:
+        break;
+    }
+    if (machine_read(options, &label, &text, &bytes, err))
+        config = machine_make(options, label, text, bytes, err);
+    if (config != NULL && options->action == ACTION_PRINT_CONFIG)
+        config_print(config, stdout);
+    else if (config != NULL && study_check(config_params(config), &options->study, err))
+        list_points(&options->study);
+    config_free(config);
+    memory_free(label);
+    memory_free(text);
+    return err->code == ERROR_NONE;
+}
+
+/* Rank 0 reads the machine file, every rank makes the machine. */
+static struct config *share_machine(const struct group *group, const struct options *options,
+                                    struct error *err)
+{
+    char *label = NULL, *text = NULL;
+    size_t sizes[2] = {0, 0};
+    struct config *config = NULL;
+    if (group->rank == 0 && machine_read(options, &label, &text, &sizes[1], err))
+        sizes[0] = strlen(label) + 1;
+    if (group_agree(group, err)) {
+        group_broadcast(group, sizes, sizeof sizes);
+        if (group->rank != 0) {
+            label = memory_new(sizes[0], 1);
+            text = memory_new(sizes[1] + 1, 1);
+        }
+        group_broadcast(group, label, sizes[0]);
+        group_broadcast(group, text, sizes[1]);
+        config = machine_make(options, label, text, sizes[1], err);
+        group_agree(group, err);
+    }
+    memory_free(label);
+    memory_free(text);
+    return config;
+}
+
+static bool check_ranks(const struct group *group, const struct hw_params *params,
+                        struct error *err)
+{
+    uint32_t cubes = study_cubes(params), announced = environment_ranks();
+    if (announced > 1 && group->size == 1)
+        return error_set(err, ERROR_USAGE,
+                         "the launcher started %u tasks, but MPI sees one: launch with the MPI "
+                         "that this program was built with",
+                         announced);
+    if (group->size > cubes)
+        return error_set(err, ERROR_USAGE,
+                         "%u ranks for %u CUBEs: a rank simulates at least one CUBE (use -np %u or "
+                         "less)",
+                         group->size, cubes, cubes);
+    return true;
+}
+
+static int run(const struct group *group, struct options *options)
+{
+    struct error err = {ERROR_NONE, ""};
+    struct study_report report = {0};
+    enum study_status status = STUDY_FAILED;
+    struct config *config = share_machine(group, options, &err);
+    if (config != NULL && check_ranks(group, config_params(config), &err)) {
+        char *text = config_text(config);
+        options->study.stop = &stop_signal;
+        options->study.progress = options->progress ? progress : NULL;
+        status = study_run(group, config_params(config), text, &options->study, &report, &err);
+        memory_free(text);
+    }
+    if (group->rank == 0 && status == STUDY_DONE && !options->quiet) {
+        if (options->format == FORMAT_JSON)
+            summary_print_json(&report, group->size, stdout);
+        else
+            summary_print_table(&report, group->size, options->stats, stdout);
+        fflush(stdout);
+    }
+    if (group->rank == 0 && status == STUDY_FAILED)
+        report_error(&err);
+    if (group->rank == 0 && status == STUDY_STOPPED)
+        fprintf(stderr, "ahbm-pdes: error: stopped by a signal; no file was written\n");
+    study_report_fini(&report);
+    config_free(config);
+    if (status == STUDY_STOPPED)
+        return 128 + (int)group_max(group, (uint64_t)stop_signal);
+    return status == STUDY_DONE ? 0 : (int)err.code;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct error err = {ERROR_NONE, ""};
+    int status = 0;
+    bool ok = options_parse(&options, argc, argv, &err);
+    environment_prepare();
+    if (!ok) {
+        status = leave_early(&err, &argc, &argv);
+    } else if (options.action != ACTION_RUN) {
+        bool speaks = environment_rank() == 0;
+        if (speaks && !act_alone(&options, &err)) {
+            report_error(&err);
+            status = (int)err.code;
+        }
+    } else {
+        catch_signals();
+        MPI_Init(&argc, &argv);
+        struct group group = group_of(MPI_COMM_WORLD);
+        status = run(&group, &options);
+        group_barrier(&group);
+        MPI_Finalize();
+    }
+    options_fini(&options);
+    return status;
+}

@@ -1,0 +1,335 @@
+#include "cli/options.h"
+
+#include <argp.h>
+#include <string.h>
+
+#include "cli/words.h"
+#include "support/memory.h"
+
+enum key {
+    KEY_CASE = 256,
+    KEY_PHASE,
+    KEY_CONTEXT,
+    KEY_KERNEL,
+    KEY_BATCH,
+    KEY_QUERY_LEN,
+    KEY_CONFIG,
+    KEY_SET,
+    KEY_CUBES,
+    KEY_REDUCE_PE,
+    KEY_REDUCE_CUBE,
+    KEY_MLO,
+    KEY_GEMM,
+    KEY_FORM,
+    KEY_TILE,
+    KEY_TP_IDLE,
+    KEY_SEED,
+    KEY_OUTPUT,
+    KEY_TRACE,
+    KEY_RECORD_AHEAD,
+    KEY_FORMAT,
+    KEY_STATS,
+    KEY_PROGRESS,
+    KEY_QUIET,
+    KEY_DRY_RUN,
+    KEY_LIST_KERNELS,
+    KEY_PRINT_CONFIG,
+    KEY_HELP,
+    KEY_VERSION
+};
+
+static const struct argp_option table[] = {
+    {0, 0, 0, 0, "What to simulate:", 1},
+    {"case", KEY_CASE, "1|2|3|4|all", 0,
+     "Placement of the KV cache: 1 split over CUBEs, one PE each; 2 replicated, one PE; 3 "
+     "replicated, split over the PEs of a CUBE; 4 split over CUBEs and PEs. A list like 3,4 is "
+     "allowed (default all)",
+     0},
+    {"phase", KEY_PHASE, "decode", 0, "Phase of inference (default decode)", 0},
+    {"context", KEY_CONTEXT, "LIST", 0,
+     "Context lengths in tokens: 8192, or 8K,32K,1M, or 8K..1M (doubling); default 8192", 0},
+    {"batch", KEY_BATCH, "B", 0, "Requests per group (default 1)", 0},
+    {"query-len", KEY_QUERY_LEN, "T", 0, "Query positions per request (default 1)", 0},
+    {"kernel", KEY_KERNEL, "NAME", 0, "Kernel to run (default: the phase's; see --list-kernels)",
+     0},
+    {0, 0, 0, 0, "The machine:", 2},
+    {"config", KEY_CONFIG, "FILE", 0,
+     "Machine file, or the name of one that was installed (default ahbm-sip)", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "Change one key of the machine; may be repeated", 0},
+    {0, 0, 0, 0, "How the kernel works:", 3},
+    {"cubes-per-group", KEY_CUBES, "8|4|1", 0, "CUBEs that share one KV head (default 8)", 0},
+    {"reduce-pe", KEY_REDUCE_PE, "SHAPE", 0,
+     "Reduction over the PEs of a CUBE: chain, tree or centre (default chain)", 0},
+    {"reduce-cube", KEY_REDUCE_CUBE, "SHAPE", 0,
+     "Reduction over the CUBEs of a group: chain, tree or centre (default chain)", 0},
+    {"mlo", KEY_MLO, "separate|packed", 0,
+     "(m, l, O) travel as three copies or as one (default separate)", 0},
+    {"gemm", KEY_GEMM, "composite|dot", 0,
+     "GEMMs as composites of the scheduler or as blocking dots (default composite)", 0},
+    {"form", KEY_FORM, "FORM", 0,
+     "auto, one-shot, tiled or softmax_merge; auto is one-shot up to one tile per PE and tiled "
+     "above "
+     "(default auto)",
+     0},
+    {"tile", KEY_TILE, "T", 0, "KV tokens per tile (default 1024)", 0},
+    {"tp-idle", KEY_TP_IDLE, "off|redundant", 0,
+     "PEs without a request are idle, or sweep for nothing (default off)", 0},
+    {0, 0, 0, 0, "Output:", 4},
+    {"output", KEY_OUTPUT, "FILE.h5", 0, "Result file (default ahbm-pdes.h5)", 0},
+    {"trace", KEY_TRACE, "LEVEL", 0,
+     "none, summary (totals per PE and operation) or commands (one record each); default commands "
+     "up "
+     "to 64K tokens and summary above",
+     0},
+    {"seed", KEY_SEED, "N", 0, "Seed, noted in the result file (default 1)", 0},
+    {"format", KEY_FORMAT, "table|json", 0,
+     "Form of the summary on standard output (default table)", 0},
+    {"stats", KEY_STATS, 0, 0, "Also tell how fast the simulation ran", 0},
+    {"progress", KEY_PROGRESS, 0, 0, "Name each point on standard error as it starts", 0},
+    {"quiet", KEY_QUIET, 0, 0, "No summary", 0},
+    {"record-ahead", KEY_RECORD_AHEAD, "N", 0,
+     "Commands recorded ahead of the simulated CPU; changes no result (default 64)", 0},
+    {0, 0, 0, 0, "Without simulating:", 5},
+    {"dry-run", KEY_DRY_RUN, 0, 0, "Check options and machine, list the points, and stop", 0},
+    {"list-kernels", KEY_LIST_KERNELS, 0, 0, "List the kernels, one per line, and stop", 0},
+    {"print-config", KEY_PRINT_CONFIG, 0, 0, "Print the machine as a machine file, and stop", 0},
+    {"help", KEY_HELP, 0, 0, "Print this help, and stop", 0},
+    {"version", KEY_VERSION, 0, 0, "Print the version, and stop", 0},
+    {0, 0, 0, 0, 0, 0},
+};
+
+struct parse {
+    struct options *options;
+    struct error *err;
+};
+
+static const char *const reduce_words[] = {"chain", "tree", "centre", NULL};
+
+static bool parse_cases(const char *text, struct study_options *study, struct error *err)
+{
+    bool all = strcmp(text, "all") == 0;
+    for (int i = 0; i < CASES; i++)
+        study->cases[i] = all;
+    for (const char *at = text; !all; at += 2) {
+        if (*at < '1' || *at > '0' + CASES || (at[1] != ',' && at[1] != '\0'))
+            return error_set(err, ERROR_USAGE,
+                             "--case: '%.80s' is not allowed (allowed: 1, 2, 3, 4, a list of them, "
+                             "or all)",
+                             text);
+        study->cases[*at - '1'] = true;
+        all = at[1] == '\0';
+    }
+    return true;
+}
+
+static bool parse_u32(const char *option, const char *text, uint32_t min, uint32_t max,
+                      uint32_t *value, struct error *err)
+{
+    uint64_t wide = 0;
+    bool ok = words_number(option, text, min, max, &wide, err);
+    *value = (uint32_t)wide;
+    return ok;
+}
+
+static bool set_problem(int key, const char *text, struct study_options *study, struct error *err)
+{
+    static const char *const phases[] = {"decode", NULL};
+    int index = 0;
+    bool ok = true;
+    switch (key) {
+    case KEY_CASE:
+        return parse_cases(text, study, err);
+    case KEY_PHASE:
+        ok = words_choice("phase", text, phases, &index, err);
+        study->phase = (enum tl_phase)index;
+        return ok;
+    case KEY_CONTEXT:
+        return words_contexts("context", text, &study->contexts, &study->contexts_count, err);
+    case KEY_BATCH:
+        return parse_u32("batch", text, 1, 65536, &study->batch, err);
+    case KEY_QUERY_LEN:
+        return parse_u32("query-len", text, 1, 65536, &study->query_len, err);
+    case KEY_KERNEL:
+        study->kernel = text;
+        return true;
+    default:
+        return parse_u32("cubes-per-group", text, 1, 8, &study->cubes_per_group, err);
+    }
+}
+
+static bool set_form(int key, const char *text, struct study_options *study, struct error *err)
+{
+    static const char *const mlo[] = {"separate", "packed", NULL};
+    static const char *const gemm[] = {"composite", "dot", NULL};
+    static const char *const form[] = {"auto", "one-shot", "tiled", "softmax_merge", NULL};
+    static const char *const idle[] = {"off", "redundant", NULL};
+    int index = 0;
+    bool ok = true;
+    switch (key) {
+    case KEY_REDUCE_PE:
+        ok = words_choice("reduce-pe", text, reduce_words, &index, err);
+        study->reduce_pe = (enum tl_reduce)index;
+        break;
+    case KEY_REDUCE_CUBE:
+        ok = words_choice("reduce-cube", text, reduce_words, &index, err);
+        study->reduce_cube = (enum tl_reduce)index;
+        break;
+    case KEY_MLO:
+        ok = words_choice("mlo", text, mlo, &index, err);
+        study->packed = index == 1;
+        break;
+    case KEY_GEMM:
+        ok = words_choice("gemm", text, gemm, &index, err);
+        study->gemm = (enum tl_gemm)index;
+        break;
+    case KEY_FORM:
+        ok = words_choice("form", text, form, &index, err);
+        study->form = (enum tl_form)index;
+        break;
+    case KEY_TP_IDLE:
+        ok = words_choice("tp-idle", text, idle, &index, err);
+        study->tp_redundant = index == 1;
+        break;
+    default:
+        ok = parse_u32("tile", text, 1, 65536, &study->tile, err);
+    }
+    return ok;
+}
+
+static bool set_output(int key, const char *text, struct options *options, struct error *err)
+{
+    static const char *const levels[] = {"none", "summary", "commands", NULL};
+    static const char *const formats[] = {"table", "json", NULL};
+    struct study_options *study = &options->study;
+    int index = 0;
+    bool ok = true;
+    switch (key) {
+    case KEY_OUTPUT:
+        study->output = text;
+        return *text != '\0' || error_set(err, ERROR_USAGE, "--output: the file name is empty");
+    case KEY_TRACE:
+        ok = words_choice("trace", text, levels, &index, err);
+        study->trace = (enum trace_level)(TRACE_NONE + index);
+        return ok;
+    case KEY_SEED:
+        return words_number("seed", text, 0, UINT64_MAX, &study->seed, err);
+    case KEY_RECORD_AHEAD:
+        return parse_u32("record-ahead", text, 1, UINT32_MAX, &study->record_ahead, err);
+    case KEY_FORMAT:
+        ok = words_choice("format", text, formats, &index, err);
+        options->format = (enum summary_format)index;
+        return ok;
+    case KEY_CONFIG:
+        options->config = text;
+        return true;
+    default: /* KEY_SET */
+        options->assignments = memory_resize(options->assignments, options->assignments_count + 1,
+                                             sizeof *options->assignments);
+        options->assignments[options->assignments_count++] = text;
+        return true;
+    }
+}
+
+static void set_flag(int key, struct options *options)
+{
+    switch (key) {
+    case KEY_STATS:
+        options->stats = true;
+        break;
+    case KEY_PROGRESS:
+        options->progress = true;
+        break;
+    case KEY_QUIET:
+        options->quiet = true;
+        break;
+    case KEY_DRY_RUN:
+        options->action = ACTION_DRY_RUN;
+        break;
+    case KEY_LIST_KERNELS:
+        options->action = ACTION_LIST_KERNELS;
+        break;
+    case KEY_PRINT_CONFIG:
+        options->action = ACTION_PRINT_CONFIG;
+        break;
+    case KEY_HELP:
+        options->action = ACTION_HELP;
+        break;
+    default:
+        options->action = ACTION_VERSION;
+    }
+}
+
+static error_t parse_option(int key, char *text, struct argp_state *state)
+{
+    struct parse *parse = state->input;
+    struct options *options = parse->options;
+    bool ok = true;
+    if (key == ARGP_KEY_ARG)
+        ok = error_set(parse->err, ERROR_USAGE, "'%.80s' is not an option (see --help)", text);
+    else if (key < KEY_CASE || key > KEY_VERSION)
+        return ARGP_ERR_UNKNOWN;
+    else if (key <= KEY_QUERY_LEN || key == KEY_CUBES)
+        ok = set_problem(key, text, &options->study, parse->err);
+    else if (key >= KEY_REDUCE_PE && key <= KEY_TP_IDLE)
+        ok = set_form(key, text, &options->study, parse->err);
+    else if (key >= KEY_STATS)
+        set_flag(key, options);
+    else
+        ok = set_output(key, text, options, parse->err);
+    return ok ? 0 : EINVAL;
+}
+
+static const struct argp parser = {
+    table,
+    parse_option,
+    0,
+    "Simulates grouped-query attention on an AHBM chip and writes one HDF5 file.\v"
+    "Run one rank per CUBE, or fewer: mpirun -np 16 ahbm-pdes --case 4\n"
+    "Exit status: 0 done, 1 the run failed, 2 bad usage or configuration.",
+    0,
+    0,
+    0};
+
+static void set_defaults(struct options *options)
+{
+    *options = (struct options){0};
+    options->study = (struct study_options){
+        .cases = {true, true, true, true},
+        .batch = 1,
+        .query_len = 1,
+        .cubes_per_group = STUDY_DEFAULT_CUBES_PER_GROUP,
+        .tile = STUDY_DEFAULT_TILE,
+        .record_ahead = STUDY_DEFAULT_RECORD_AHEAD,
+        .seed = 1,
+        .output = STUDY_DEFAULT_OUTPUT,
+    };
+    options->study.contexts = memory_new(1, sizeof *options->study.contexts);
+    options->study.contexts[0] = STUDY_DEFAULT_CONTEXT;
+    options->study.contexts_count = 1;
+}
+
+bool options_parse(struct options *options, int argc, char **argv, struct error *err)
+{
+    struct parse parse = {options, err};
+    int at = 0;
+    set_defaults(options);
+    unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP;
+    if (argp_parse(&parser, argc, argv, flags, &at, &parse) == 0 && err->code == ERROR_NONE)
+        return true;
+    const char *culprit = at > 0 && at <= argc ? argv[at - 1] : "";
+    return error_set(err, ERROR_USAGE,
+                     "option '%.80s' is unknown, ambiguous or lacks its value (see --help)",
+                     culprit);
+}
+
+void options_fini(struct options *options)
+{
+    memory_free(options->study.contexts);
+    memory_free(options->assignments);
+}
+
+void options_print_help(FILE *out)
+{
+    char name[] = "ahbm-pdes";
+    argp_help(&parser, out, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, name);
+}

@@ -1,0 +1,61 @@
+#include <inttypes.h>
+#include <jansson.h>
+
+#include "cli/summary.h"
+
+static json_t *counts_json(const uint64_t *counts)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < COUNT_KINDS; i++)
+        json_object_set_new(object, count_kind_name((enum count_kind)i),
+                            json_integer((json_int_t)counts[i]));
+    return object;
+}
+
+static json_t *point_json(const struct point_summary *point)
+{
+    char digest[17];
+    snprintf(digest, sizeof digest, "%016" PRIx64, point->digest);
+    json_t *object = json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "phase",
+                               point->phase, "case", (int)point->case_number, "kernel",
+                               point->kernel, "context", (json_int_t)point->context, "batch",
+                               (json_int_t)point->batch, "groups", (json_int_t)point->groups,
+                               "latency_ps", (json_int_t)point->latency_ps, "kv_bytes_per_cube",
+                               (json_int_t)point->kv_bytes_per_cube, "kv_bytes_per_cube_all_layers",
+                               (json_int_t)point->kv_bytes_all_layers, "fits", (int)point->fits);
+    json_object_set_new(object, "commands", counts_json(point->commands));
+    json_object_set_new(object, "commands_total", counts_json(point->commands_total));
+    json_t *more = json_pack(
+        "{s:I, s:I, s:s, s:f, s:f, s:f, s:I, s:I, s:I, s:s}", "read_bytes",
+        (json_int_t)point->read_bytes, "sent_bytes", (json_int_t)point->sent_bytes,
+        "busiest_engine", engine_kind_name(point->busiest), "busiest_share", point->busiest_share,
+        "gemm_busy_share", point->gemm_busy_share, "gemm_useful_share", point->gemm_useful_share,
+        "gemm_steps_total", (json_int_t)point->gemm_steps, "events", (json_int_t)point->events,
+        "rounds", (json_int_t)point->rounds, "digest", digest);
+    json_object_update(object, more);
+    json_decref(more);
+    return object;
+}
+
+static json_t *run_json(const struct study_run_facts *run, uint32_t ranks)
+{
+    return json_pack("{s:I, s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "ranks",
+                     (json_int_t)ranks, "sync", run->sync, "transport", run->transport, "wall_s",
+                     run->wall_s, "events", (json_int_t)run->events, "rounds",
+                     (json_int_t)run->rounds, "messages", (json_int_t)run->messages,
+                     "message_bytes", (json_int_t)run->message_bytes, "peak_rss_bytes",
+                     (json_int_t)run->peak_rss_bytes, "model_s", run->model_s_max, "sync_s",
+                     run->sync_s_max, "output_s", run->output_s);
+}
+
+void summary_print_json(const struct study_report *report, uint32_t ranks, FILE *out)
+{
+    json_t *points = json_array();
+    for (uint32_t i = 0; i < report->count; i++)
+        json_array_append_new(points, point_json(&report->points[i]));
+    json_t *document = json_pack("{s:s, s:o, s:o}", "version", AHBM_VERSION, "points", points,
+                                 "run", run_json(&report->run, ranks));
+    json_dumpf(document, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    fputc('\n', out);
+    json_decref(document);
+}

@@ -1,0 +1,25 @@
+#include "study/options.h"
+
+const char *reduce_name(enum tl_reduce reduce)
+{
+    static const char *const names[] = {"chain", "tree", "centre"};
+    return names[reduce];
+}
+
+const char *phase_name(enum tl_phase phase)
+{
+    static const char *const names[] = {"decode", "prefill"};
+    return names[phase];
+}
+
+const char *form_name(enum tl_form form)
+{
+    static const char *const names[] = {"auto", "one-shot", "tiled", "softmax_merge"};
+    return names[form];
+}
+
+const char *gemm_name(enum tl_gemm gemm)
+{
+    static const char *const names[] = {"composite", "dot"};
+    return names[gemm];
+}

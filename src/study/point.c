@@ -1,0 +1,108 @@
+#include "study/point.h"
+
+#include "study/deadlock.h"
+#include "support/memory.h"
+#include "tl/record.h"
+
+static void connect(struct engine *engine, const struct geometry *geometry)
+{
+    uint32_t cubes = geometry_cubes(geometry), per_sip = grid_size(geometry->cubes), other;
+    for (uint32_t cube = 0; cube < cubes; cube++)
+        for (int d = 0; d < DIRECTIONS; d++) {
+            if (cube_neighbour(geometry, cube, (enum direction)d, &other) && other != cube)
+                engine_connect(engine, cube, other);
+            if (cube % per_sip == 0 && sip_neighbour(geometry, cube, (enum direction)d, &other))
+                engine_connect(engine, cube, other);
+        }
+}
+
+static void load_programs(const struct problem *problem, const struct study_options *options,
+                          struct cube *cube, uint32_t number)
+{
+    const struct hw_params *params = problem->params;
+    uint32_t within, group = problem_group(problem, number, &within);
+    if (group == NO_GROUP)
+        return;
+    for (uint32_t pe = 0; pe < problem->launch.pes; pe++) {
+        struct tl_program_config config = {
+            .name = problem->kernel->name,
+            .kernel = problem->kernel->run,
+            .launch = problem_launch(problem, group, within, pe),
+            .geometry = &params->geometry,
+            .cube = number,
+            .scratch_bytes = params->scratch.bytes,
+            .share_bytes = UINT64_MAX, /* "does not fit" is a result, not an error */
+            .record_ahead = options->record_ahead,
+        };
+        cube_run_program(cube, pe, tl_program_new(&config));
+    }
+}
+
+void point_init(struct point *point, const struct group *group, const struct problem *problem,
+                struct transport *transport, const struct study_options *options,
+                struct spool *trace)
+{
+    const struct hw_params *params = problem->params;
+    struct engine_config config = {
+        .lps = geometry_cubes(&params->geometry),
+        .unit_bits = HW_UNIT_BITS,
+        .model = cube_model(),
+        .transport = transport,
+        .stop = options->stop,
+    };
+    *point = (struct point){.group = group, .problem = problem};
+    point->engine = engine_new(&config);
+    engine_block(config.lps, transport->size, transport->rank, &point->first, &point->count);
+    connect(point->engine, &params->geometry);
+    point->cubes = memory_new(point->count, sizeof(struct cube *));
+    for (uint32_t i = 0; i < point->count; i++) {
+        struct lp *lp = engine_lp(point->engine, point->first + i);
+        point->cubes[i] = cube_new(params, lp, trace ? spool_sink(trace, i) : NULL);
+        load_programs(problem, options, point->cubes[i], point->first + i);
+    }
+}
+
+void point_fini(struct point *point)
+{
+    for (uint32_t i = 0; i < point->count; i++)
+        cube_free(point->cubes[i]);
+    memory_free(point->cubes);
+    engine_free(point->engine);
+}
+
+enum engine_result point_run(struct point *point, struct error *err)
+{
+    enum engine_result result = engine_run(point->engine, err);
+    if (result != ENGINE_DONE)
+        return result;
+    bool clean = deadlock_check(point->group, point->problem->kernel->name, point->cubes,
+                                point->count, point->problem->launch.pes, err);
+    return clean ? ENGINE_DONE : ENGINE_FAILED;
+}
+
+void point_measure(const struct point *point, struct measurement *measurement)
+{
+    uint32_t pes = point->problem->launch.pes;
+    measurement->cubes = memory_new(point->count, sizeof *measurement->cubes);
+    measurement->pes = memory_new((size_t)point->count * pes, sizeof *measurement->pes);
+    measurement->footprints =
+        memory_new((size_t)point->count * pes, sizeof *measurement->footprints);
+    for (uint32_t i = 0; i < point->count; i++) {
+        cube_result(point->cubes[i], &measurement->cubes[i]);
+        for (uint32_t pe = 0; pe < pes; pe++) {
+            struct pe_result *result = &measurement->pes[i * pes + pe];
+            struct footprint *footprint = &measurement->footprints[i * pes + pe];
+            cube_pe_result(point->cubes[i], pe, result);
+            *footprint = problem_footprint(point->problem, point->first + i, pe);
+            footprint->o_bytes = result->write_bytes;
+        }
+    }
+    engine_get_stats(point->engine, &measurement->stats);
+}
+
+void measurement_fini(struct measurement *measurement)
+{
+    memory_free(measurement->cubes);
+    memory_free(measurement->pes);
+    memory_free(measurement->footprints);
+}

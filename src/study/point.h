@@ -1,0 +1,43 @@
+/* Simulates one point: machine, programs, run, measurements. */
+#ifndef AHBM_STUDY_POINT_H
+#define AHBM_STUDY_POINT_H
+
+#include "hw/cube.h"
+#include "hw/msg.h"
+#include "io/spool.h"
+#include "pdes/engine.h"
+#include "pdes/group.h"
+#include "study/problem.h"
+
+/* The machine of a point. */
+struct point {
+    const struct group *group;
+    const struct problem *problem;
+    struct engine *engine;
+    struct cube **cubes; /* of this process */
+    uint32_t first, count;
+};
+
+/* What this process's CUBEs measured. */
+struct measurement {
+    struct cube_result *cubes;    /* [count] */
+    struct pe_result *pes;        /* [count][pes] */
+    struct footprint *footprints; /* [count][pes] */
+    struct engine_stats stats;
+};
+
+/* Builds the machine and loads the programs. `trace` NULL records nothing. Collective. */
+void point_init(struct point *point, const struct group *group, const struct problem *problem,
+                struct transport *transport, const struct study_options *options,
+                struct spool *trace);
+void point_fini(struct point *point);
+
+/* Runs to the end and checks that every program ended and every message was taken: otherwise
+ * ENGINE_FAILED with the cycle of waits or the message. Collective. */
+enum engine_result point_run(struct point *point, struct error *err);
+
+/* After a run that is done. */
+void point_measure(const struct point *point, struct measurement *measurement);
+void measurement_fini(struct measurement *measurement);
+
+#endif

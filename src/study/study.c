@@ -1,0 +1,278 @@
+#include "study/study.h"
+
+#include <libgen.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "io/results.h"
+#include "pdes/transport_mpi.h"
+#include "study/point.h"
+#include "study/summary.h"
+#include "support/memory.h"
+
+struct study {
+    const struct group *group;
+    const struct hw_params *params;
+    const struct study_options *options;
+    struct study_report *report;
+    struct transport *transport;
+    struct results *results;
+    struct spool *spool;
+    struct error *err;
+};
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static uint64_t peak_rss_bytes(void)
+{
+    char line[128];
+    unsigned long long kib = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    if (status == NULL)
+        return 0;
+    while (fgets(line, sizeof line, status) != NULL)
+        if (sscanf(line, "VmHWM: %llu kB", &kib) == 1)
+            break;
+    fclose(status);
+    return kib * 1024;
+}
+
+static uint32_t cases_count(const struct study_options *options)
+{
+    uint32_t count = 0;
+    for (int i = 0; i < CASES; i++)
+        count += options->cases[i];
+    return count;
+}
+
+uint32_t study_points(const struct study_options *options)
+{
+    return cases_count(options) * options->contexts_count;
+}
+
+void study_point(const struct study_options *options, uint32_t index, uint32_t *case_number,
+                 uint64_t *context)
+{
+    uint32_t cases = cases_count(options), skip = index % cases;
+    *context = options->contexts[index / cases];
+    for (uint32_t i = 0; i < CASES; i++)
+        if (options->cases[i] && skip-- == 0)
+            *case_number = i + 1;
+}
+
+bool study_check(const struct hw_params *params, const struct study_options *options,
+                 struct error *err)
+{
+    return problem_check(params, options, err);
+}
+
+void study_list_kernels(FILE *out)
+{
+    for (const struct kernel_entry *kernel = kernel_list(); kernel->name != NULL; kernel++)
+        fprintf(out, "%-20s %s\n", kernel->name, kernel->summary);
+}
+
+uint32_t study_cubes(const struct hw_params *params)
+{
+    return geometry_cubes(&params->geometry);
+}
+
+static bool records_commands(const struct study_options *options, uint64_t context)
+{
+    return options->trace == TRACE_COMMANDS ||
+           (options->trace == TRACE_AUTO && context <= TRACE_AUTO_CONTEXT);
+}
+
+static struct results_point describe(const struct study *study, const struct problem *problem,
+                                     const struct measurement *measurement,
+                                     const struct point_summary *summary,
+                                     const uint64_t *group_latency_ps)
+{
+    const struct study_options *options = study->options;
+    return (struct results_point){
+        .phase = summary->phase,
+        .kernel = summary->kernel,
+        .reduce_pe = reduce_name(options->reduce_pe),
+        .reduce_cube = reduce_name(options->reduce_cube),
+        .mlo = options->packed ? "packed" : "separate",
+        .gemm = gemm_name(options->gemm),
+        .form = form_name(options->form),
+        .tp_idle = options->tp_redundant ? "redundant" : "off",
+        .case_number = summary->case_number,
+        .cubes_per_group = options->cubes_per_group,
+        .context = summary->context,
+        .batch = summary->batch,
+        .query_len = options->query_len,
+        .tile = options->tile,
+        .latency_ps = summary->latency_ps,
+        .launch_ps = problem->params->launch.host_ps,
+        .digest = summary->digest,
+        .group_latency_ps = group_latency_ps,
+        .cubes = measurement->cubes,
+        .pe_results = measurement->pes,
+        .footprints = measurement->footprints,
+        .trace = records_commands(options, summary->context) ? study->spool : NULL,
+    };
+}
+
+static bool keep(struct study *study, struct point *point)
+{
+    const struct problem *problem = point->problem;
+    struct study_report *report = study->report;
+    struct point_summary *summary = &report->points[report->count];
+    struct measurement measurement;
+    uint64_t *group_latency_ps = memory_new(problem->groups, sizeof *group_latency_ps);
+    double start = seconds();
+    point_measure(point, &measurement);
+    summary_make(point, &measurement, summary, group_latency_ps);
+    struct results_point result = describe(study, problem, &measurement, summary, group_latency_ps);
+    if (result.trace != NULL)
+        spool_finish(study->spool, study->err);
+    bool ok =
+        group_agree(study->group, study->err) && results_add(study->results, &result, study->err);
+    report->count += ok;
+    report->run.events += measurement.stats.events;
+    report->run.rounds += measurement.stats.rounds;
+    report->run.messages += measurement.stats.messages;
+    report->run.message_bytes += measurement.stats.message_bytes;
+    report->run.model_s_max += measurement.stats.model_s;
+    report->run.sync_s_max += measurement.stats.sync_s;
+    report->run.output_s += seconds() - start;
+    measurement_fini(&measurement);
+    memory_free(group_latency_ps);
+    return ok;
+}
+
+static enum study_status run_point(struct study *study, uint32_t index)
+{
+    const struct study_options *options = study->options;
+    struct problem problem;
+    struct point point;
+    uint32_t case_number = 0;
+    uint64_t context = 0;
+    study_point(options, index, &case_number, &context);
+    if (options->progress && study->group->rank == 0)
+        options->progress(index, study_points(options), case_number, context);
+    problem_init(&problem, study->params, options, case_number, context);
+    bool traced = records_commands(options, context);
+    spool_reset(study->spool);
+    point_init(&point, study->group, &problem, study->transport, options,
+               traced ? study->spool : NULL);
+    enum engine_result result = point_run(&point, study->err);
+    enum study_status status = result == ENGINE_STOPPED ? STUDY_STOPPED : STUDY_FAILED;
+    if (result == ENGINE_DONE && keep(study, &point))
+        status = STUDY_DONE;
+    point_fini(&point);
+    return status;
+}
+
+static bool open_output(struct study *study, const char *config_text)
+{
+    const struct hw_params *params = study->params;
+    const struct group *group = study->group;
+    struct problem problem;
+    problem_init(&problem, params, study->options, 1, study->options->contexts[0]);
+    struct results_layout layout = {
+        .version = AHBM_VERSION,
+        .config = config_text,
+        .seed = study->options->seed,
+        .points = study_points(study->options),
+        .cubes = geometry_cubes(&params->geometry),
+        .pes = grid_size(params->geometry.pes),
+        .groups = problem.groups,
+        .hbm_capacity_bytes = params->hbm.capacity_bytes,
+        .model_layers = (uint32_t)params->model.layers,
+    };
+    engine_block(layout.cubes, group->size, group->rank, &layout.first_cube, &layout.local_cubes);
+    study->results = results_open(group, study->options->output, &layout, study->err);
+    if (study->results == NULL)
+        return false;
+    char *path = memory_copy_text(study->options->output);
+    study->spool = spool_new(dirname(path), layout.local_cubes, study->err);
+    memory_free(path);
+    return group_agree(group, study->err);
+}
+
+static double maximum(const struct group *group, double value)
+{
+    return 1e-9 * (double)group_max(group, (uint64_t)(1e9 * value));
+}
+
+/* This process's facts become the run's. */
+static void total(const struct group *group, struct study_run_facts *run, double start)
+{
+    run->events = group_sum(group, run->events);
+    run->messages = group_sum(group, run->messages);
+    run->message_bytes = group_sum(group, run->message_bytes);
+    run->peak_rss_bytes = group_max(group, peak_rss_bytes());
+    run->model_s_max = maximum(group, run->model_s_max);
+    run->sync_s_max = maximum(group, run->sync_s_max);
+    run->output_s = maximum(group, run->output_s);
+    run->wall_s = maximum(group, seconds() - start);
+}
+
+static bool close_output(struct study *study, double start)
+{
+    struct study_run_facts *run = &study->report->run;
+    total(study->group, run, start);
+    struct results_run facts = {
+        .ranks = study->group->size,
+        .sync = run->sync,
+        .transport = run->transport,
+        .wall_s = run->wall_s,
+        .events = run->events,
+        .rounds = run->rounds,
+        .messages = run->messages,
+        .message_bytes = run->message_bytes,
+        .peak_rss_bytes = run->peak_rss_bytes,
+    };
+    struct results *results = study->results;
+    study->results = NULL;
+    return results_close(results, &facts, study->err);
+}
+
+static enum study_status run_all(struct study *study, double start)
+{
+    enum study_status status = STUDY_DONE;
+    for (uint32_t i = 0; i < study_points(study->options) && status == STUDY_DONE; i++)
+        status = run_point(study, i);
+    if (status == STUDY_DONE && !close_output(study, start))
+        status = STUDY_FAILED;
+    return status;
+}
+
+enum study_status study_run(const struct group *group, const struct hw_params *params,
+                            const char *config_text, const struct study_options *options,
+                            struct study_report *report, struct error *err)
+{
+    double start = seconds();
+    struct study study = {group, params, options, report, NULL, NULL, NULL, err};
+    *report = (struct study_report){.run = {.sync = "window"}};
+    problem_check(params, options, err);
+    if (!group_agree(group, err))
+        return STUDY_FAILED;
+    report->points = memory_new(study_points(options), sizeof *report->points);
+    study.transport = group->size == 1 ? transport_local_new() : transport_mpi_new(group->comm);
+    report->run.transport = study.transport->ops->name;
+    enum study_status status = STUDY_FAILED;
+    if (open_output(&study, config_text))
+        status = run_all(&study, start);
+    if (study.results != NULL)
+        results_abandon(study.results);
+    if (study.spool != NULL)
+        spool_free(study.spool);
+    study.transport->ops->destroy(study.transport);
+    return status;
+}
+
+void study_report_fini(struct study_report *report)
+{
+    memory_free(report->points);
+    report->points = NULL;
+}

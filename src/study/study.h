@@ -1,0 +1,70 @@
+/* Runs the points of a study and writes the results. */
+#ifndef AHBM_STUDY_STUDY_H
+#define AHBM_STUDY_STUDY_H
+
+#include <stdio.h>
+
+#include "hw/params.h"
+#include "pdes/group.h"
+#include "prog/op.h"
+#include "study/options.h"
+
+/* What the summary tells of a point. Counts: `commands` of group 0, `commands_total` of all. */
+struct point_summary {
+    const char *phase, *kernel;
+    uint32_t case_number;
+    uint64_t context;
+    uint32_t batch, groups;
+    uint64_t latency_ps;                             /* of the slowest group */
+    uint64_t kv_bytes_per_cube, kv_bytes_all_layers; /* of the fullest CUBE */
+    bool fits;                                       /* all layers into the stack */
+    uint64_t commands[COUNT_KINDS], commands_total[COUNT_KINDS];
+    uint64_t read_bytes, sent_bytes; /* of group 0 */
+    enum engine_kind busiest; /* the engine, of any PE of group 0, busy for the longest time */
+    double busiest_share;     /* of the latency */
+    double gemm_busy_share;   /* of the latency, the busiest PE of group 0 */
+    double gemm_useful_share; /* of the MACs that the busy arrays could have done, group 0 */
+    uint64_t gemm_steps;      /* all groups */
+    uint64_t digest;
+    uint64_t events, rounds;
+};
+
+struct study_run_facts {
+    uint64_t events, rounds, messages, message_bytes;
+    uint64_t peak_rss_bytes; /* of the largest process */
+    double wall_s, model_s_max, sync_s_max, output_s;
+    const char *sync, *transport;
+};
+
+struct study_report {
+    struct point_summary *points; /* complete on rank 0; owned, freed by study_report_fini() */
+    uint32_t count;               /* finished */
+    struct study_run_facts run;
+};
+
+enum study_status { STUDY_DONE, STUDY_FAILED, STUDY_STOPPED };
+
+/* Runs all points, contexts outermost, and writes options->output. Collective. On failure every
+ * process has the same `err`; an older output file is untouched. */
+enum study_status study_run(const struct group *group, const struct hw_params *params,
+                            const char *config_text, const struct study_options *options,
+                            struct study_report *report, struct error *err);
+
+/* What study_run() checks first: problem against machine. */
+bool study_check(const struct hw_params *params, const struct study_options *options,
+                 struct error *err);
+
+/* One line per kernel, its name first. */
+void study_list_kernels(FILE *out);
+
+/* CUBEs of the machine: the most ranks that can take part. */
+uint32_t study_cubes(const struct hw_params *params);
+
+void study_report_fini(struct study_report *report);
+
+/* How many points, and the `index`-th one. */
+uint32_t study_points(const struct study_options *options);
+void study_point(const struct study_options *options, uint32_t index, uint32_t *case_number,
+                 uint64_t *context);
+
+#endif

@@ -1,0 +1,162 @@
+#include "study/summary.h"
+
+#include <string.h>
+
+#include "support/hash.h"
+#include "support/memory.h"
+
+/* What one CUBE contributes. */
+struct share {
+    uint64_t group; /* NO_GROUP: left over */
+    uint64_t first_issue_ps, last_store_ps;
+    uint64_t counts[COUNT_KINDS];
+    uint64_t busy_max_ps[ENGINE_KINDS]; /* over PEs */
+    uint64_t kv_bytes;
+    uint64_t read_bytes, sent_bytes, useful_macs, gemm_steps;
+    uint64_t digest;
+};
+
+static uint64_t digest_of(const struct cube_result *cube, const struct pe_result *pes,
+                          uint32_t count)
+{
+    uint64_t digest = hash_word(cube->digest, cube->events);
+    const uint64_t *words = (const uint64_t *)pes;
+    for (size_t i = 0; i < count * sizeof *pes / sizeof *words; i++)
+        digest = hash_word(digest, words[i]);
+    return hash_finish(digest);
+}
+
+static void add_pe(struct share *share, const struct pe_result *pe,
+                   const struct footprint *footprint)
+{
+    share->first_issue_ps = time_min(share->first_issue_ps, pe->first_issue_ps);
+    share->last_store_ps = time_max(share->last_store_ps, pe->last_store_ps);
+    for (int i = 0; i < COUNT_KINDS; i++)
+        share->counts[i] += pe->counts[i];
+    for (int i = 0; i < ENGINE_KINDS; i++)
+        share->busy_max_ps[i] = time_max(share->busy_max_ps[i], pe->busy_ps[i]);
+    share->kv_bytes += footprint->kv_bytes;
+    share->read_bytes += pe->read_bytes;
+    share->sent_bytes += pe->sent_bytes;
+    share->useful_macs += pe->useful_macs;
+    share->gemm_steps += pe->gemm_steps;
+}
+
+static struct share share_of(const struct point *point, const struct measurement *measurement,
+                             uint32_t index)
+{
+    uint32_t pes = point->problem->launch.pes, within;
+    struct share share = {.first_issue_ps = TIME_NEVER};
+    share.group = problem_group(point->problem, point->first + index, &within);
+    for (uint32_t pe = 0; pe < pes; pe++)
+        add_pe(&share, &measurement->pes[index * pes + pe],
+               &measurement->footprints[index * pes + pe]);
+    share.digest = digest_of(&measurement->cubes[index], &measurement->pes[index * pes], pes);
+    return share;
+}
+
+static void add_group_0(struct point_summary *summary, const struct share *share,
+                        uint64_t busy_max_ps[ENGINE_KINDS], uint64_t *useful, uint64_t *steps)
+{
+    for (int i = 0; i < COUNT_KINDS; i++)
+        summary->commands[i] += share->counts[i];
+    for (int i = 0; i < ENGINE_KINDS; i++)
+        busy_max_ps[i] = time_max(busy_max_ps[i], share->busy_max_ps[i]);
+    summary->read_bytes += share->read_bytes;
+    summary->sent_bytes += share->sent_bytes;
+    *useful += share->useful_macs;
+    *steps += share->gemm_steps;
+}
+
+static double ratio(uint64_t part, uint64_t whole)
+{
+    return whole == 0 ? 0.0 : (double)part / (double)whole;
+}
+
+static void set_shares(struct point_summary *summary, const struct hw_params *params,
+                       const uint64_t busy_max_ps[ENGINE_KINDS], uint64_t useful, uint64_t steps)
+{
+    for (int i = 0; i < ENGINE_KINDS; i++)
+        if (busy_max_ps[i] > busy_max_ps[summary->busiest])
+            summary->busiest = (enum engine_kind)i;
+    summary->busiest_share = ratio(busy_max_ps[summary->busiest], summary->latency_ps);
+    summary->gemm_busy_share = ratio(busy_max_ps[ENGINE_GEMM], summary->latency_ps);
+    uint64_t per_step = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
+    summary->gemm_useful_share = ratio(useful, steps * per_step);
+}
+
+static void condense(const struct problem *problem, const struct share *shares, uint32_t cubes,
+                     struct point_summary *summary, uint64_t *group_latency_ps)
+{
+    uint64_t busy_max_ps[ENGINE_KINDS] = {0}, useful = 0, steps = 0, digest = HASH_START;
+    uint64_t *first = memory_new(problem->groups, sizeof *first);
+    memset(first, 0xff, problem->groups * sizeof *first);
+    for (uint32_t i = 0; i < cubes; i++) {
+        const struct share *share = &shares[i];
+        digest = hash_word(digest, share->digest);
+        summary->kv_bytes_per_cube = time_max(summary->kv_bytes_per_cube, share->kv_bytes);
+        summary->gemm_steps += share->gemm_steps;
+        for (int k = 0; k < COUNT_KINDS; k++)
+            summary->commands_total[k] += share->counts[k];
+        if (share->group == NO_GROUP)
+            continue;
+        first[share->group] = time_min(first[share->group], share->first_issue_ps);
+        group_latency_ps[share->group] =
+            time_max(group_latency_ps[share->group], share->last_store_ps);
+        if (share->group == 0)
+            add_group_0(summary, share, busy_max_ps, &useful, &steps);
+    }
+    for (uint32_t g = 0; g < problem->groups; g++) {
+        group_latency_ps[g] -= time_min(first[g], group_latency_ps[g]);
+        summary->latency_ps = time_max(summary->latency_ps, group_latency_ps[g]);
+    }
+    summary->digest = hash_finish(digest);
+    set_shares(summary, problem->params, busy_max_ps, useful, steps);
+    memory_free(first);
+}
+
+static void describe(const struct problem *problem, struct point_summary *summary)
+{
+    const struct tl_launch *launch = &problem->launch;
+    memset(summary, 0, sizeof *summary);
+    summary->phase = phase_name(launch->phase);
+    summary->kernel = problem->kernel->name;
+    summary->case_number = problem->case_number;
+    summary->context = launch->context;
+    summary->batch = launch->batch;
+    summary->groups = problem->groups;
+}
+
+static void check_fit(const struct hw_params *params, struct point_summary *summary)
+{
+    unsigned __int128 all = (unsigned __int128)summary->kv_bytes_per_cube * params->model.layers;
+    summary->kv_bytes_all_layers = all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
+    summary->fits = all <= params->hbm.capacity_bytes;
+}
+
+void summary_make(const struct point *point, const struct measurement *measurement,
+                  struct point_summary *summary, uint64_t *group_latency_ps)
+{
+    const struct group *group = point->group;
+    const struct problem *problem = point->problem;
+    uint32_t cubes = geometry_cubes(&problem->params->geometry);
+    struct share *mine = memory_new(point->count, sizeof *mine);
+    struct share *all = memory_new(group->rank == 0 ? cubes : 1, sizeof *all);
+    for (uint32_t i = 0; i < point->count; i++)
+        mine[i] = share_of(point, measurement, i);
+    group_gather(group, mine, point->count * sizeof *mine, all);
+    describe(problem, summary);
+    memset(group_latency_ps, 0, problem->groups * sizeof *group_latency_ps);
+    const struct point_summary names = *summary;
+    if (group->rank == 0)
+        condense(problem, all, cubes, summary, group_latency_ps);
+    group_broadcast(group, summary, sizeof *summary);
+    summary->phase = names.phase; /* pointers are each process's own */
+    summary->kernel = names.kernel;
+    group_broadcast(group, group_latency_ps, problem->groups * sizeof *group_latency_ps);
+    check_fit(problem->params, summary);
+    summary->events = group_sum(group, measurement->stats.events);
+    summary->rounds = measurement->stats.rounds;
+    memory_free(mine);
+    memory_free(all);
+}
