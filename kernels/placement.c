@@ -35,6 +35,8 @@ bool placement_cube_works(const struct tl_launch *launch, uint32_t cube, uint32_
 
 uint32_t placement_worker(const struct tl_launch *launch, uint32_t request)
 {
+    if (launch->one_pe)
+        return 0;
     return (launch->cube_sp ? request : request / launch->group_cubes) % launch->pes;
 }
 

@@ -10,24 +10,19 @@ static struct tl_tensor part(struct tl *tl, struct tl_tensor whole, uint32_t fir
     return tl_view(tl, tl_rows(tl, flat, first, rows * cols), rows, cols);
 }
 
-static struct state packed_new(struct tl *tl, uint32_t rows, uint32_t dim)
+struct state state_at(struct tl *tl, struct tl_tensor place, uint32_t rows, uint32_t dim,
+                      bool packed)
 {
-    struct state state = {.whole = tl_empty(tl, rows, dim + 2, TL_F32), .packed = true};
-    state.o = part(tl, state.whole, 0, rows, dim);
-    state.m = part(tl, state.whole, rows * dim, rows, 1);
-    state.l = part(tl, state.whole, rows * dim + rows, rows, 1);
+    struct state state = {.whole = part(tl, place, 0, rows, dim + 2), .packed = packed};
+    state.o = part(tl, place, 0, rows, dim);
+    state.m = part(tl, place, rows * dim, rows, 1);
+    state.l = part(tl, place, rows * dim + rows, rows, 1);
     return state;
 }
 
 struct state state_new(struct tl *tl, uint32_t rows, uint32_t dim, bool packed)
 {
-    if (packed)
-        return packed_new(tl, rows, dim);
-    struct state state = {.packed = false};
-    state.m = tl_empty(tl, rows, 1, TL_F32);
-    state.l = tl_empty(tl, rows, 1, TL_F32);
-    state.o = tl_empty(tl, rows, dim, TL_F32);
-    return state;
+    return state_at(tl, tl_empty(tl, rows, dim + 2, TL_F32), rows, dim, packed);
 }
 
 void state_clear(struct tl *tl, const struct state *state)

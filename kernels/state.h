@@ -7,12 +7,16 @@
 
 struct state {
     struct tl_tensor m, l, o;
-    struct tl_tensor whole; /* of a packed state: O, m and l one after another */
+    struct tl_tensor whole; /* O, m and l, which lie one after another: [rows, dim + 2] */
     bool packed;            /* travels as one copy instead of three */
 };
 
 /* In scratch, without values. */
 struct state state_new(struct tl *tl, uint32_t rows, uint32_t dim, bool packed);
+
+/* At the start of a tensor that is large enough. */
+struct state state_at(struct tl *tl, struct tl_tensor place, uint32_t rows, uint32_t dim,
+                      bool packed);
 
 /* That of no token: m the lowest finite f32, l and O zero. */
 void state_clear(struct tl *tl, const struct state *state);

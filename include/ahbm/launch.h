@@ -13,6 +13,9 @@ enum tl_phase { TL_PHASE_DECODE, TL_PHASE_PREFILL };
 enum tl_form { TL_FORM_AUTO, TL_FORM_ONE_SHOT, TL_FORM_TILED, TL_FORM_SOFTMAX_MERGE };
 enum tl_gemm { TL_GEMM_COMPOSITE, TL_GEMM_DOT };
 
+/* How the query positions of a prefill are dealt to the PEs of a CUBE (kernels/prefill_place.h). */
+enum tl_shards { TL_SHARDS_CONTIGUOUS, TL_SHARDS_STRIPED, TL_SHARDS_ZIGZAG };
+
 struct tl_launch {
     /* Geometry. A PE is (cube, pe): its CUBE's number within the group and its number within the
      * CUBE. CUBEs of a group and PEs of a CUBE both use the reduction numbering (docs/kernels.md).
@@ -22,6 +25,7 @@ struct tl_launch {
     uint32_t cube;                    /* 0 .. C-1 */
     uint32_t pe;                      /* 0 .. pes-1 */
     uint32_t cube_columns, cube_rows; /* the group's grid */
+    bool cube_wraps; /* a wrap link joins the ends of the group's rows: whole rows of a torus */
     uint32_t pe_columns, pe_rows, pes;
 
     /* The attention problem: one KV head and its query heads. */
@@ -38,15 +42,35 @@ struct tl_launch {
     bool tp_redundant; /* PEs without a request sweep for nothing */
     enum tl_form form;
     enum tl_gemm gemm;
+    bool one_pe;   /* no SP at all: PE 0 of each CUBE has everything and does everything */
     uint32_t tile; /* KV tokens per tile and per stored block */
     enum tl_reduce reduce_pe, reduce_cube;
     bool packed; /* (m, l, O) travel as one copy instead of three */
 
-    /* Addresses within each PE's HBM share. Request r's regions start at base + r * stride. K holds
-     * [d, tile] blocks, V [tile, d] blocks, a ragged last block padded in address. */
+    /* Prefill only. */
+    enum tl_shards shards;
+    uint32_t query_block;   /* query positions worked on at a time */
+    uint32_t ring_depth;    /* buffers for arriving KV blocks */
+    uint64_t scratch_bytes; /* of a PE */
+
+    /* Addresses within each PE's HBM share, the same in all. Request r's regions start at base + r *
+     * stride; which tokens and rows they hold is arithmetic on the geometry above.
+     *
+     * K holds [d, tile] blocks, V [tile, d] blocks, bf16, one per `tile` tokens of the PE, a ragged
+     * last block dense in itself ([d, width]) and padded in address.
+     *   decode   tokens as kernels/placement.h deals them
+     *   prefill  tokens as kernels/prefill_place.h deals them: key_tile()
+     * Q and O are bf16.
+     *   decode   [G * T_q, d], row = head * T_q + position, on each PE that works on the request;
+     *            O on the root
+     *   prefill  the PE's query blocks one after another, each [heads, positions, d] with the heads
+     *            of its CUBE: query_block()
+     * S is where a prefill keeps the running (m, l, O) that do not fit into scratch: f32, per query
+     * block O [rows, d], m [rows], l [rows]. */
     uint64_t q_base, q_stride;
     uint64_t k_base, v_base, kv_stride;
     uint64_t o_base, o_stride;
+    uint64_t s_base;
 };
 
 #endif
