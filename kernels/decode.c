@@ -97,3 +97,10 @@ void kernel_decode(struct tl *tl, const struct tl_launch *launch)
             shadow_request(tl, launch, request);
     }
 }
+
+void kernel_decode_one_pe(struct tl *tl, const struct tl_launch *launch)
+{
+    if (!launch->one_pe || launch->group_cubes != 1)
+        tl_fail(tl, "this kernel does everything on PE 0 of a group of one CUBE");
+    kernel_decode(tl, launch);
+}

@@ -7,4 +7,7 @@
 
 tl_kernel kernel_decode;
 
+/* Everything on PE 0 of a group of one CUBE. */
+tl_kernel kernel_decode_one_pe;
+
 #endif

@@ -59,8 +59,8 @@ static void list_points(const struct study_options *study)
         uint32_t case_number = 0;
         uint64_t context = 0;
         study_point(study, i, &case_number, &context);
-        printf("%s case %u context %llu batch %u\n", phase_name(study->phase), case_number,
-               (unsigned long long)context, study->batch);
+        printf("%s case %u context %llu batch %u\n", phase_name(study_phase(study)), case_number,
+               (unsigned long long)context, study_batch(study));
     }
 }
 

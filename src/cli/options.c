@@ -23,6 +23,8 @@ enum key {
     KEY_FORM,
     KEY_TILE,
     KEY_TP_IDLE,
+    KEY_SHARDS,
+    KEY_RING_DEPTH,
     KEY_SEED,
     KEY_OUTPUT,
     KEY_TRACE,
@@ -45,19 +47,26 @@ static const struct argp_option table[] = {
      "replicated, split over the PEs of a CUBE; 4 split over CUBEs and PEs. A list like 3,4 is "
      "allowed (default all)",
      0},
-    {"phase", KEY_PHASE, "decode", 0, "Phase of inference (default decode)", 0},
+    {"phase", KEY_PHASE, "decode|prefill", 0,
+     "Phase of inference (default: the kernel's, or decode)", 0},
     {"context", KEY_CONTEXT, "LIST", 0,
      "Context lengths in tokens: 8192, or 8K,32K,1M, or 8K..1M (doubling); default 8192", 0},
-    {"batch", KEY_BATCH, "B", 0, "Requests per group (default 1)", 0},
-    {"query-len", KEY_QUERY_LEN, "T", 0, "Query positions per request (default 1)", 0},
-    {"kernel", KEY_KERNEL, "NAME", 0, "Kernel to run (default: the phase's; see --list-kernels)",
+    {"batch", KEY_BATCH, "B", 0, "Requests per group (default: the kernel's, mostly 1)", 0},
+    {"query-len", KEY_QUERY_LEN, "T", 0,
+     "Query positions per request, the last ones of the context (default: 1 in decode, the whole "
+     "context in prefill)",
+     0},
+    {"kernel", KEY_KERNEL, "NAME|FILE.so", 0,
+     "Kernel to run: a shipped one (see --list-kernels) or a shared object of your own (default: the "
+     "phase's)",
      0},
     {0, 0, 0, 0, "The machine:", 2},
     {"config", KEY_CONFIG, "FILE", 0,
      "Machine file, or the name of one that was installed (default ahbm-sip)", 0},
     {"set", KEY_SET, "KEY=VALUE", 0, "Change one key of the machine; may be repeated", 0},
     {0, 0, 0, 0, "How the kernel works:", 3},
-    {"cubes-per-group", KEY_CUBES, "8|4|1", 0, "CUBEs that share one KV head (default 8)", 0},
+    {"cubes-per-group", KEY_CUBES, "8|4|1", 0,
+     "CUBEs that share one KV head; the number of CUBEs of a SIP is allowed too (default 8)", 0},
     {"reduce-pe", KEY_REDUCE_PE, "SHAPE", 0,
      "Reduction over the PEs of a CUBE: chain, tree or centre (default chain)", 0},
     {"reduce-cube", KEY_REDUCE_CUBE, "SHAPE", 0,
@@ -71,9 +80,16 @@ static const struct argp_option table[] = {
      "above "
      "(default auto)",
      0},
-    {"tile", KEY_TILE, "T", 0, "KV tokens per tile (default 1024)", 0},
+    {"tile", KEY_TILE, "T", 0,
+     "KV tokens per tile (default 1024 in decode; in prefill 128 or fewer, so that the work of a PE "
+     "fits into its scratch)",
+     0},
     {"tp-idle", KEY_TP_IDLE, "off|redundant", 0,
      "PEs without a request are idle, or sweep for nothing (default off)", 0},
+    {"shards", KEY_SHARDS, "contiguous|striped|zigzag", 0,
+     "Prefill, cases 1 and 2: how query positions are dealt to the PEs (default contiguous)", 0},
+    {"ring-depth", KEY_RING_DEPTH, "N", 0,
+     "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64 (default 2)", 0},
     {0, 0, 0, 0, "Output:", 4},
     {"output", KEY_OUTPUT, "FILE.h5", 0, "Result file (default ahbm-pdes.h5)", 0},
     {"trace", KEY_TRACE, "LEVEL", 0,
@@ -133,27 +149,29 @@ static bool parse_u32(const char *option, const char *text, uint32_t min, uint32
 
 static bool set_problem(int key, const char *text, struct study_options *study, struct error *err)
 {
-    static const char *const phases[] = {"decode", NULL};
+    static const char *const phases[] = {"decode", "prefill", NULL};
     int index = 0;
     bool ok = true;
     switch (key) {
     case KEY_CASE:
+        study->cases_given = true;
         return parse_cases(text, study, err);
     case KEY_PHASE:
         ok = words_choice("phase", text, phases, &index, err);
         study->phase = (enum tl_phase)index;
+        study->phase_given = true;
         return ok;
     case KEY_CONTEXT:
         return words_contexts("context", text, &study->contexts, &study->contexts_count, err);
     case KEY_BATCH:
         return parse_u32("batch", text, 1, 65536, &study->batch, err);
     case KEY_QUERY_LEN:
-        return parse_u32("query-len", text, 1, 65536, &study->query_len, err);
+        return parse_u32("query-len", text, 1, UINT32_MAX, &study->query_len, err);
     case KEY_KERNEL:
         study->kernel = text;
         return true;
     default:
-        return parse_u32("cubes-per-group", text, 1, 8, &study->cubes_per_group, err);
+        return parse_u32("cubes-per-group", text, 1, 65536, &study->cubes_per_group, err);
     }
 }
 
@@ -163,6 +181,7 @@ static bool set_form(int key, const char *text, struct study_options *study, str
     static const char *const gemm[] = {"composite", "dot", NULL};
     static const char *const form[] = {"auto", "one-shot", "tiled", "softmax_merge", NULL};
     static const char *const idle[] = {"off", "redundant", NULL};
+    static const char *const shards[] = {"contiguous", "striped", "zigzag", NULL};
     int index = 0;
     bool ok = true;
     switch (key) {
@@ -190,6 +209,12 @@ static bool set_form(int key, const char *text, struct study_options *study, str
         ok = words_choice("tp-idle", text, idle, &index, err);
         study->tp_redundant = index == 1;
         break;
+    case KEY_SHARDS:
+        ok = words_choice("shards", text, shards, &index, err);
+        study->shards = (enum tl_shards)index;
+        break;
+    case KEY_RING_DEPTH:
+        return parse_u32("ring-depth", text, 2, 64, &study->ring_depth, err);
     default:
         ok = parse_u32("tile", text, 1, 65536, &study->tile, err);
     }
@@ -270,7 +295,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         return ARGP_ERR_UNKNOWN;
     else if (key <= KEY_QUERY_LEN || key == KEY_CUBES)
         ok = set_problem(key, text, &options->study, parse->err);
-    else if (key >= KEY_REDUCE_PE && key <= KEY_TP_IDLE)
+    else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
         ok = set_form(key, text, &options->study, parse->err);
     else if (key >= KEY_STATS)
         set_flag(key, options);
@@ -295,10 +320,7 @@ static void set_defaults(struct options *options)
     *options = (struct options){0};
     options->study = (struct study_options){
         .cases = {true, true, true, true},
-        .batch = 1,
-        .query_len = 1,
-        .cubes_per_group = STUDY_DEFAULT_CUBES_PER_GROUP,
-        .tile = STUDY_DEFAULT_TILE,
+        .ring_depth = STUDY_DEFAULT_RING_DEPTH,
         .record_ahead = STUDY_DEFAULT_RECORD_AHEAD,
         .seed = 1,
         .output = STUDY_DEFAULT_OUTPUT,

@@ -23,3 +23,9 @@ const char *gemm_name(enum tl_gemm gemm)
     static const char *const names[] = {"composite", "dot"};
     return names[gemm];
 }
+
+const char *shards_name(enum tl_shards shards)
+{
+    static const char *const names[] = {"contiguous", "striped", "zigzag"};
+    return names[shards];
+}

@@ -12,11 +12,16 @@ enum { TRACE_AUTO_CONTEXT = 65536, CASES = 4 };
 
 struct study_options {
     enum tl_phase phase;
+    bool phase_given;   /* else it is the kernel's */
     bool cases[CASES];  /* which of cases 1 to 4 */
+    bool cases_given;   /* else a kernel may have a placement of its own */
     uint64_t *contexts; /* tokens, in the order given */
     uint32_t contexts_count;
     const char *kernel; /* NULL: the phase's */
-    uint32_t batch, query_len, cubes_per_group, tile, record_ahead;
+    /* 0: not given, the kernel or the phase decides. */
+    uint32_t batch, query_len, cubes_per_group, tile;
+    uint32_t record_ahead, ring_depth;
+    enum tl_shards shards;
     enum tl_reduce reduce_pe, reduce_cube;
     bool packed, tp_redundant;
     enum tl_gemm gemm;
@@ -31,6 +36,8 @@ struct study_options {
 
 #define STUDY_DEFAULT_CONTEXT 8192
 #define STUDY_DEFAULT_TILE 1024
+#define STUDY_DEFAULT_PREFILL_TILE 128
+#define STUDY_DEFAULT_RING_DEPTH 2
 #define STUDY_DEFAULT_CUBES_PER_GROUP 8
 #define STUDY_DEFAULT_RECORD_AHEAD 64
 #define STUDY_DEFAULT_OUTPUT "ahbm-pdes.h5"
@@ -40,5 +47,6 @@ const char *reduce_name(enum tl_reduce reduce);
 const char *phase_name(enum tl_phase phase);
 const char *form_name(enum tl_form form);
 const char *gemm_name(enum tl_gemm gemm);
+const char *shards_name(enum tl_shards shards);
 
 #endif

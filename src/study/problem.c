@@ -1,26 +1,23 @@
 #include "study/problem.h"
 
+#include <inttypes.h>
 #include <string.h>
 
-#include "kernels/placement.h"
+#include "kernels/prefill.h"
+#include "kernels/prefill_plan.h"
+#include "study/kernel.h"
+#include "study/memory_map.h"
 
-enum { ADDRESS_ALIGN = 4096, ELEMENT_BYTES = 2 /* bf16 */ };
-
-static bool group_grid(uint32_t cubes, struct grid *grid)
+/* The grid of `cubes` CUBEs; false when there is none. */
+static bool group_grid(const struct geometry *geometry, uint32_t cubes, struct grid *grid)
 {
-    switch (cubes) {
-    case 1:
-        *grid = (struct grid){1, 1};
+    *grid = geometry->cubes;
+    if (cubes == grid_size(geometry->cubes))
         return true;
-    case 4:
-        *grid = (struct grid){2, 2};
-        return true;
-    case 8:
-        *grid = (struct grid){4, 2};
-        return true;
-    default:
+    if (cubes != 1 && cubes != 4 && cubes != 8)
         return false;
-    }
+    *grid = cubes == 1 ? (struct grid){1, 1} : (struct grid){cubes / 2, 2};
+    return true;
 }
 
 static struct grid groups_per_sip(const struct geometry *geometry, struct grid group)
@@ -29,90 +26,177 @@ static struct grid groups_per_sip(const struct geometry *geometry, struct grid g
                          geometry->cubes.rows / group.rows};
 }
 
-bool problem_check(const struct hw_params *params, const struct study_options *options,
-                   struct error *err)
+/* CUBEs of a group: the option, or the kernel's own number, or the default. */
+static uint32_t group_cubes(const struct study_options *options, const struct tl_kernel_info *kernel)
+{
+    if (options->cubes_per_group != 0)
+        return options->cubes_per_group;
+    return kernel->group_cubes != 0 ? kernel->group_cubes : STUDY_DEFAULT_CUBES_PER_GROUP;
+}
+
+static bool check_group(const struct geometry *geometry, const struct tl_kernel_info *kernel,
+                        uint32_t cubes, struct error *err)
 {
     struct grid group;
-    const struct geometry *geometry = &params->geometry;
-    if (!group_grid(options->cubes_per_group, &group))
+    uint32_t per_sip = grid_size(geometry->cubes);
+    if (kernel->group_cubes != 0 && cubes != kernel->group_cubes)
+        return error_set(err, ERROR_USAGE, "--cubes-per-group: kernel %s works on groups of %u",
+                         kernel->name, kernel->group_cubes);
+    if (cubes > per_sip)
         return error_set(err, ERROR_USAGE,
-                         "--cubes-per-group: %u is not allowed (allowed: 1, 4, 8)",
-                         options->cubes_per_group);
+                         "--cubes-per-group: a group of %u CUBEs would span SIPs, which have %u "
+                         "CUBEs each (topology.cubes_x, topology.cubes_y): a KV head stays in one "
+                         "SIP, because queues between SIPs lead only to the CUBE of equal place",
+                         cubes, per_sip);
+    if (!group_grid(geometry, cubes, &group))
+        return error_set(err, ERROR_USAGE,
+                         "--cubes-per-group: %u is not allowed (allowed: 1, 4, 8, and %u, all of a "
+                         "SIP)",
+                         cubes, per_sip);
     if (grid_size(groups_per_sip(geometry, group)) == 0)
         return error_set(err, ERROR_USAGE,
                          "--cubes-per-group: a group of %u CUBEs is %u x %u, but a SIP of this "
                          "machine has %u x %u CUBEs (topology.cubes_x, topology.cubes_y)",
-                         options->cubes_per_group, group.columns, group.rows,
-                         geometry->cubes.columns, geometry->cubes.rows);
-    if (options->kernel != NULL && kernel_find(options->kernel) == NULL)
-        return error_set(err, ERROR_USAGE, "--kernel: there is no kernel '%s' (see --list-kernels)",
-                         options->kernel);
-    if (options->phase == TL_PHASE_DECODE && options->query_len != 1)
-        return error_set(err, ERROR_USAGE, "--query-len: %u is not allowed (allowed: 1 in decode)",
-                         options->query_len);
-    if (options->phase != TL_PHASE_DECODE)
-        return error_set(err, ERROR_USAGE, "--phase: '%s' has no kernel yet (allowed: decode)",
-                         phase_name(options->phase));
+                         cubes, group.columns, group.rows, geometry->cubes.columns,
+                         geometry->cubes.rows);
     return true;
 }
 
-static uint64_t align(uint64_t bytes)
+static bool check_queries(const struct study_options *options, enum tl_phase phase,
+                          struct error *err)
 {
-    return (bytes + ADDRESS_ALIGN - 1) / ADDRESS_ALIGN * ADDRESS_ALIGN;
+    if (phase == TL_PHASE_DECODE && options->query_len > 1)
+        return error_set(err, ERROR_USAGE, "--query-len: %u is not allowed (allowed: 1 in decode)",
+                         options->query_len);
+    for (uint32_t i = 0; i < options->contexts_count; i++) {
+        uint64_t context = options->contexts[i];
+        if (options->query_len > context)
+            return error_set(err, ERROR_USAGE,
+                             "--query-len: %u positions at the end of a context of %" PRIu64
+                             " (allowed: 1 to the context)",
+                             options->query_len, context);
+        if (phase == TL_PHASE_PREFILL && options->query_len == 0 && context > UINT32_MAX)
+            return error_set(err, ERROR_USAGE,
+                             "--context: %" PRIu64 " is not allowed in a prefill of all positions "
+                             "(allowed: up to %u, or give --query-len)",
+                             context, UINT32_MAX);
+    }
+    return true;
 }
 
-/* The same addresses in every PE's share, large enough for the largest shard. */
-static void place(struct problem *problem)
+static bool rotates(const struct tl_kernel_info *kernel)
+{
+    return kernel->run == kernel_prefill_rotate;
+}
+
+/* Whether a prefill fits into scratch in every case and at every context. */
+static bool check_scratch(const struct hw_params *params, const struct study_options *options,
+                          struct error *err)
+{
+    struct problem problem;
+    for (uint32_t i = 0; i < options->contexts_count; i++)
+        for (uint32_t n = 1; n <= CASES; n++) {
+            problem_init(&problem, params, options, n, options->contexts[i]);
+            if (problem.launch.phase == TL_PHASE_PREFILL && problem.launch.query_block == 0)
+                return error_set(err, ERROR_USAGE,
+                                 "kernel %s does not fit into %" PRIu64 " bytes of scratch "
+                                 "(scratch.capacity_bytes): choose a smaller --tile or --ring-depth",
+                                 problem.kernel->name, params->scratch.bytes);
+        }
+    return true;
+}
+
+bool problem_check(const struct hw_params *params, const struct study_options *options,
+                   struct error *err)
+{
+    const struct tl_kernel_info *kernel = kernel_resolve(options, err);
+    return kernel != NULL &&
+           check_group(&params->geometry, kernel, group_cubes(options, kernel), err) &&
+           check_queries(options, kernel->phase, err) && check_scratch(params, options, err);
+}
+
+static void set_geometry(struct problem *problem)
 {
     struct tl_launch *launch = &problem->launch;
-    uint64_t row_bytes = (uint64_t)launch->head_dim * ELEMENT_BYTES;
-    uint64_t rows = (uint64_t)launch->group_heads * launch->query_len;
-    uint32_t ranks = placement_ranks(launch);
-    uint64_t shard = (launch->context + ranks - 1) / ranks;
-    uint64_t padded = (shard + launch->tile - 1) / launch->tile * launch->tile;
-    launch->q_base = 0;
-    launch->q_stride = align(rows * row_bytes);
-    launch->o_base = launch->q_base + launch->batch * launch->q_stride;
-    launch->o_stride = launch->q_stride;
-    launch->k_base = launch->o_base + launch->batch * launch->o_stride;
-    launch->kv_stride = align(padded * row_bytes);
-    launch->v_base = launch->k_base + launch->batch * launch->kv_stride;
+    const struct geometry *geometry = &problem->params->geometry;
+    launch->group_cubes = grid_size(problem->group);
+    launch->cube_columns = problem->group.columns;
+    launch->cube_rows = problem->group.rows;
+    launch->cube_wraps =
+        geometry->cube_torus && problem->group.columns == geometry->cubes.columns;
+    launch->pe_columns = geometry->pes.columns;
+    launch->pe_rows = geometry->pes.rows;
+    launch->pes = grid_size(geometry->pes);
+    launch->scratch_bytes = problem->params->scratch.bytes;
+}
+
+static void set_model(struct problem *problem, const struct study_options *options,
+                      uint64_t context)
+{
+    struct tl_launch *launch = &problem->launch;
+    const struct hw_params *params = problem->params;
+    launch->phase = problem->kernel->phase;
+    launch->context = context;
+    launch->batch = options->batch          ? options->batch
+                    : problem->kernel->batch ? problem->kernel->batch
+                                             : 1;
+    launch->query_len = options->query_len                      ? options->query_len
+                        : launch->phase == TL_PHASE_PREFILL ? (uint32_t)context
+                                                                : 1;
+    launch->group_heads = (uint32_t)(params->model.query_heads / params->model.kv_heads);
+    launch->head_dim = (uint32_t)params->model.head_dim;
+}
+
+static void set_placement(struct problem *problem)
+{
+    struct tl_launch *launch = &problem->launch;
+    uint32_t placement = problem->kernel->placement;
+    if (placement == TL_PLACE_BY_CASE) {
+        launch->cube_sp = problem->case_number == 1 || problem->case_number == 4;
+        launch->pe_sp = problem->case_number == 3 || problem->case_number == 4;
+        return;
+    }
+    problem->case_number = 0;
+    launch->cube_sp = placement & TL_PLACE_CUBE_SP;
+    launch->pe_sp = placement & TL_PLACE_PE_SP;
+    launch->one_pe = placement & TL_PLACE_ONE_PE;
+}
+
+static void set_form(struct tl_launch *launch, const struct study_options *options, bool rotate)
+{
+    launch->tp_redundant = options->tp_redundant;
+    launch->form = options->form;
+    launch->gemm = options->gemm;
+    launch->reduce_pe = options->reduce_pe;
+    launch->reduce_cube = options->reduce_cube;
+    launch->packed = options->packed;
+    launch->shards = options->shards;
+    launch->ring_depth = options->ring_depth;
+    launch->tile = options->tile ? options->tile : STUDY_DEFAULT_TILE;
+    if (launch->phase != TL_PHASE_PREFILL)
+        return;
+    uint32_t most = options->tile ? options->tile : STUDY_DEFAULT_PREFILL_TILE;
+    if (!prefill_choose(launch, most, rotate))
+        launch->query_block = 0; /* problem_check() refuses it */
 }
 
 void problem_init(struct problem *problem, const struct hw_params *params,
                   const struct study_options *options, uint32_t case_number, uint64_t context)
 {
+    struct error ignored = {ERROR_NONE, ""};
     memset(problem, 0, sizeof *problem);
     problem->params = params;
     problem->case_number = case_number;
-    problem->kernel = kernel_find(options->kernel ? options->kernel : phase_name(options->phase));
-    group_grid(options->cubes_per_group, &problem->group);
+    problem->kernel = kernel_resolve(options, &ignored);
+    group_grid(&params->geometry, group_cubes(options, problem->kernel), &problem->group);
     struct grid per_sip = groups_per_sip(&params->geometry, problem->group);
     problem->groups = grid_size(params->geometry.sips) * grid_size(per_sip);
-    problem->launch = (struct tl_launch){
-        .group_cubes = options->cubes_per_group,
-        .cube_columns = problem->group.columns,
-        .cube_rows = problem->group.rows,
-        .pe_columns = params->geometry.pes.columns,
-        .pe_rows = params->geometry.pes.rows,
-        .pes = grid_size(params->geometry.pes),
-        .phase = options->phase,
-        .context = context,
-        .batch = options->batch,
-        .query_len = options->query_len,
-        .group_heads = (uint32_t)(params->model.query_heads / params->model.kv_heads),
-        .head_dim = (uint32_t)params->model.head_dim,
-        .cube_sp = case_number == 1 || case_number == 4,
-        .pe_sp = case_number == 3 || case_number == 4,
-        .tp_redundant = options->tp_redundant,
-        .form = options->form,
-        .gemm = options->gemm,
-        .tile = options->tile,
-        .reduce_pe = options->reduce_pe,
-        .reduce_cube = options->reduce_cube,
-        .packed = options->packed,
-    };
-    place(problem);
+    set_geometry(problem);
+    set_model(problem, options, context);
+    set_placement(problem);
+    set_form(&problem->launch, options, rotates(problem->kernel));
+    if (problem->launch.phase == TL_PHASE_DECODE || problem->launch.query_block != 0)
+        memory_map_place(&problem->launch);
 }
 
 uint32_t problem_group(const struct problem *problem, uint32_t cube, uint32_t *within)
@@ -141,21 +225,8 @@ struct tl_launch problem_launch(const struct problem *problem, uint32_t group, u
 
 struct footprint problem_footprint(const struct problem *problem, uint32_t cube, uint32_t pe)
 {
-    const struct tl_launch *launch = &problem->launch;
-    struct footprint footprint = {0, 0, 0};
-    uint32_t within, ranks = placement_ranks(launch);
+    uint32_t within;
     if (problem_group(problem, cube, &within) == NO_GROUP)
-        return footprint;
-    uint64_t row_bytes = (uint64_t)launch->head_dim * ELEMENT_BYTES;
-    uint64_t q_bytes = (uint64_t)launch->group_heads * launch->query_len * row_bytes;
-    for (uint32_t request = 0; request < launch->batch; request++) {
-        if (launch->pe_sp || pe == placement_worker(launch, request))
-            footprint.kv_bytes +=
-                2 * row_bytes *
-                placement_tokens(launch->context, ranks, placement_rank(launch, within, pe),
-                                 request % ranks);
-        if (placement_pe_works(launch, within, pe, request))
-            footprint.q_bytes += q_bytes;
-    }
-    return footprint;
+        return (struct footprint){0, 0, 0};
+    return memory_map_footprint(&problem->launch, within, pe);
 }

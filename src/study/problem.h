@@ -2,9 +2,10 @@
 #ifndef AHBM_STUDY_PROBLEM_H
 #define AHBM_STUDY_PROBLEM_H
 
+#include <ahbm/kernel.h>
+
 #include "hw/params.h"
 #include "io/results.h"
-#include "kernels/registry.h"
 #include "study/options.h"
 #include "support/error.h"
 
@@ -12,18 +13,19 @@
 
 struct problem {
     const struct hw_params *params;
-    const struct kernel_entry *kernel;
-    uint32_t case_number; /* 1 to 4 */
+    const struct tl_kernel_info *kernel;
+    uint32_t case_number; /* 1 to 4; 0: the kernel has a placement of its own */
     struct grid group;    /* of CUBEs */
     uint32_t groups;
     struct tl_launch launch; /* without the geometry fields of a PE */
 };
 
-/* Checks what the machine decides: group size, context, batch, kernel. */
+/* Checks what machine and kernel decide: kernel, group size, context, queries, scratch. */
 bool problem_check(const struct hw_params *params, const struct study_options *options,
                    struct error *err);
 
-/* `options` must have passed problem_check(). */
+/* `options` must have passed problem_check(); `case_number` is ignored by a kernel with a placement
+ * of its own. */
 void problem_init(struct problem *problem, const struct hw_params *params,
                   const struct study_options *options, uint32_t case_number, uint64_t context);
 

@@ -7,6 +7,8 @@
 
 #include "io/results.h"
 #include "pdes/transport_mpi.h"
+#include "kernels/registry.h"
+#include "study/kernel.h"
 #include "study/point.h"
 #include "study/summary.h"
 #include "support/memory.h"
@@ -43,9 +45,19 @@ static uint64_t peak_rss_bytes(void)
     return kib * 1024;
 }
 
+/* Whether the kernel leaves the placement to the cases. */
+static bool has_cases(const struct study_options *options)
+{
+    struct error ignored = {ERROR_NONE, ""};
+    const struct tl_kernel_info *kernel = kernel_resolve(options, &ignored);
+    return kernel == NULL || kernel->placement == TL_PLACE_BY_CASE;
+}
+
 static uint32_t cases_count(const struct study_options *options)
 {
     uint32_t count = 0;
+    if (!has_cases(options))
+        return 1;
     for (int i = 0; i < CASES; i++)
         count += options->cases[i];
     return count;
@@ -61,9 +73,25 @@ void study_point(const struct study_options *options, uint32_t index, uint32_t *
 {
     uint32_t cases = cases_count(options), skip = index % cases;
     *context = options->contexts[index / cases];
+    *case_number = 0;
+    if (!has_cases(options))
+        return;
     for (uint32_t i = 0; i < CASES; i++)
         if (options->cases[i] && skip-- == 0)
             *case_number = i + 1;
+}
+
+enum tl_phase study_phase(const struct study_options *options)
+{
+    struct error ignored = {ERROR_NONE, ""};
+    return kernel_resolve(options, &ignored)->phase;
+}
+
+uint32_t study_batch(const struct study_options *options)
+{
+    struct error ignored = {ERROR_NONE, ""};
+    uint32_t batch = kernel_resolve(options, &ignored)->batch;
+    return options->batch ? options->batch : batch ? batch : 1;
 }
 
 bool study_check(const struct hw_params *params, const struct study_options *options,
@@ -74,7 +102,7 @@ bool study_check(const struct hw_params *params, const struct study_options *opt
 
 void study_list_kernels(FILE *out)
 {
-    for (const struct kernel_entry *kernel = kernel_list(); kernel->name != NULL; kernel++)
+    for (const struct tl_kernel_info *kernel = kernel_list(); kernel->name != NULL; kernel++)
         fprintf(out, "%-20s %s\n", kernel->name, kernel->summary);
 }
 
@@ -105,11 +133,11 @@ static struct results_point describe(const struct study *study, const struct pro
         .form = form_name(options->form),
         .tp_idle = options->tp_redundant ? "redundant" : "off",
         .case_number = summary->case_number,
-        .cubes_per_group = options->cubes_per_group,
+        .cubes_per_group = problem->launch.group_cubes,
         .context = summary->context,
         .batch = summary->batch,
-        .query_len = options->query_len,
-        .tile = options->tile,
+        .query_len = problem->launch.query_len,
+        .tile = problem->launch.tile,
         .latency_ps = summary->latency_ps,
         .launch_ps = problem->params->launch.host_ps,
         .digest = summary->digest,

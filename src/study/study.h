@@ -54,6 +54,10 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
 bool study_check(const struct hw_params *params, const struct study_options *options,
                  struct error *err);
 
+/* What `options` ask for, as the kernel completes it; they must have passed study_check(). */
+enum tl_phase study_phase(const struct study_options *options);
+uint32_t study_batch(const struct study_options *options);
+
 /* One line per kernel, its name first. */
 void study_list_kernels(FILE *out);
 

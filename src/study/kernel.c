@@ -1,0 +1,69 @@
+#include "study/kernel.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/registry.h"
+
+static bool is_file(const char *name)
+{
+    size_t length = strlen(name);
+    return strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0);
+}
+
+/* A name without a folder is a file here, not one of the system's libraries. */
+static void *open_object(const char *name, struct error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s%.4000s", strchr(name, '/') ? "" : "./", name);
+    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (object == NULL)
+        error_set(err, ERROR_USAGE, "--kernel: cannot open '%.200s': %.700s", name, dlerror());
+    return object;
+}
+
+static const struct tl_kernel_info *load(const char *name, struct error *err)
+{
+    void *object = open_object(name, err);
+    if (object == NULL)
+        return NULL;
+    const struct tl_kernel_info *info = dlsym(object, "ahbm_kernel");
+    dlclose(object); /* it stays in memory: RTLD_NODELETE */
+    if (info == NULL)
+        error_set(err, ERROR_USAGE, "--kernel: '%.200s' defines no 'ahbm_kernel' (ahbm/kernel.h)",
+                  name);
+    else if (info->abi != TL_KERNEL_ABI)
+        error_set(err, ERROR_USAGE,
+                  "--kernel: '%.200s' was built for kernel interface %u, but this program has %d: "
+                  "build it again",
+                  name, info->abi, TL_KERNEL_ABI);
+    else if (info->name == NULL || info->run == NULL)
+        error_set(err, ERROR_USAGE, "--kernel: '%.200s' leaves name or run empty", name);
+    return err->code == ERROR_NONE ? info : NULL;
+}
+
+static const struct tl_kernel_info *find(const char *name, struct error *err)
+{
+    if (is_file(name))
+        return load(name, err);
+    const struct tl_kernel_info *info = kernel_find(name);
+    if (info == NULL)
+        error_set(err, ERROR_USAGE, "--kernel: there is no kernel '%.200s' (see --list-kernels)",
+                  name);
+    return info;
+}
+
+const struct tl_kernel_info *kernel_resolve(const struct study_options *options, struct error *err)
+{
+    const char *name = options->kernel ? options->kernel : phase_name(options->phase);
+    const struct tl_kernel_info *info = find(name, err);
+    if (info == NULL)
+        return NULL;
+    if (options->phase_given && info->phase != options->phase)
+        error_set(err, ERROR_USAGE, "--phase: kernel %s does %s, not %s", info->name,
+                  phase_name(info->phase), phase_name(options->phase));
+    else if (options->cases_given && info->placement != TL_PLACE_BY_CASE)
+        error_set(err, ERROR_USAGE, "--case: kernel %s has a placement of its own", info->name);
+    return err->code == ERROR_NONE ? info : NULL;
+}
