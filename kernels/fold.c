@@ -46,8 +46,8 @@ static void start(struct tl *tl, const struct fold *fold, const struct fold_job 
 
 static void mask(struct tl *tl, const struct fold_job *job, struct tl_tensor scores)
 {
-    struct tl_tensor future = tl_causal_mask(tl, scores.rows, scores.cols, job->q_first,
-                                             job->positions, job->k_first, 1);
+    struct tl_tensor future =
+        tl_causal_mask(tl, scores.rows, scores.cols, job->q_first, job->positions, job->k_first, 1);
     tl_add_to(tl, scores, scores, future);
 }
 

@@ -1,6 +1,6 @@
 /* The inner loop of a prefill as a pipeline of jobs. A job folds one KV tile into the running
- * (m, l, O) of one query block: the scores of a job are started before the softmax of the job before
- * it, what lives in HBM is fetched one job ahead and stored one job behind. */
+ * (m, l, O) of one query block: the scores of a job are started before the softmax of the job
+ * before it, what lives in HBM is fetched one job ahead and stored one job behind. */
 #ifndef AHBM_KERNELS_FOLD_H
 #define AHBM_KERNELS_FOLD_H
 

@@ -62,8 +62,8 @@ static void push_tile(struct tl *tl, struct resident *work, uint32_t pe, uint64_
     work->job.first = false;
 }
 
-/* All tiles that the block meets on this PE: its own, or those of all PEs, each PE starting with its
- * own share so that they do not crowd one. */
+/* All tiles that the block meets on this PE: its own, or those of all PEs, each PE starting with
+ * its own share so that they do not crowd one. */
 static void push_tiles(struct tl *tl, struct resident *work)
 {
     const struct tl_launch *launch = work->launch;

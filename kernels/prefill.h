@@ -1,7 +1,7 @@
 /* Long-context prefill. launch->cube_sp: the context is split over the CUBEs and KV blocks rotate
- * (Ring KV), else every CUBE has all of it. launch->pe_sp: the keys are split over the PEs of a CUBE,
- * which reduce (m, l, O) at the end, else the query positions are (launch->shards). Each CUBE works
- * on its own heads and writes their O. */
+ * (Ring KV), else every CUBE has all of it. launch->pe_sp: the keys are split over the PEs of a
+ * CUBE, which reduce (m, l, O) at the end, else the query positions are (launch->shards). Each CUBE
+ * works on its own heads and writes their O. */
 #ifndef AHBM_KERNELS_PREFILL_H
 #define AHBM_KERNELS_PREFILL_H
 

@@ -27,8 +27,8 @@ struct tl_tensor block_state_home(struct tl *tl, const struct tl_launch *launch,
 bool block_sees(const struct block *block, struct key_tile tile);
 bool block_is_cut(const struct block *block, struct key_tile tile);
 
-/* The state is that of all keys of this PE: merges those of the CUBE's PEs when they share the keys,
- * divides by l and stores O. */
+/* The state is that of all keys of this PE: merges those of the CUBE's PEs when they share the
+ * keys, divides by l and stores O. */
 void block_end(struct tl *tl, const struct tl_launch *launch, const struct block *block,
                struct state *state);
 

@@ -21,8 +21,8 @@ bool prefill_is_ring(const struct tl_launch *launch);
 /* Whether the kernel, ring or not, fits into scratch. */
 bool prefill_fits(const struct tl_launch *launch, bool rotate);
 
-/* Sets query_block, and tile to at most `most_tile`, so that the kernel fits and as much as possible
- * is resident; false when nothing fits. */
+/* Sets query_block, and tile to at most `most_tile`, so that the kernel fits and as much as
+ * possible is resident; false when nothing fits. */
 bool prefill_choose(struct tl_launch *launch, uint32_t most_tile, bool rotate);
 
 #endif

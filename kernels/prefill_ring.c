@@ -1,8 +1,8 @@
 /* Ring KV. Every PE holds tiles of its CUBE's part of the context. The tiles of slot t of all CUBEs
- * rotate once over the CUBEs, from PE to PE of equal index; when the query positions are dealt to the
- * PEs, the tile that a PE then has also rotates once over the PEs of its CUBE. After that come the
- * tiles of slot t + 1. So a block larger than a buffer travels as sub-blocks, and no PE waits for more
- * than it has buffers for. What is skipped for causality is work, never a rotation. */
+ * rotate once over the CUBEs, from PE to PE of equal index; when the query positions are dealt to
+ * the PEs, the tile that a PE then has also rotates once over the PEs of its CUBE. After that come
+ * the tiles of slot t + 1. So a block larger than a buffer travels as sub-blocks, and no PE waits
+ * for more than it has buffers for. What is skipped for causality is work, never a rotation. */
 #include "kernels/prefill_ring.h"
 
 #include "kernels/fold.h"

@@ -18,8 +18,7 @@ static const struct tl_kernel_info entries[] = {
      .summary = "prefill whose ring rotates once per set of query blocks, nothing in HBM",
      .run = kernel_prefill_rotate},
     {PREFILL, .name = "prefill-one-pe", .summary = "prefill without SP: one PE of one CUBE",
-     .run = kernel_prefill_one_pe, .placement = TL_PLACE_FIXED | TL_PLACE_ONE_PE,
-     .group_cubes = 1},
+     .run = kernel_prefill_one_pe, .placement = TL_PLACE_FIXED | TL_PLACE_ONE_PE, .group_cubes = 1},
     {0},
 };
 

@@ -12,8 +12,8 @@ struct ring {
     enum tl_queue next, previous;
 };
 
-/* Ends the recording when the grid has no such cycle: an odd number of places, or a row of more than
- * two without a wrap link. */
+/* Ends the recording when the grid has no such cycle: an odd number of places, or a row of more
+ * than two without a wrap link. */
 struct ring ring_of(struct tl *tl, const struct tl_launch *launch, enum tl_axis axis);
 
 /* The PE (CUBE) whose block is here after `steps` < size rotations. */

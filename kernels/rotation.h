@@ -44,7 +44,8 @@ struct step rotation_end(const struct rotation *rotation);
 /* The tile that this PE has at `step`. */
 struct key_tile rotation_tile(struct tl *tl, const struct rotation *rotation, struct step step);
 
-/* Allocates the buffers in the caller's scratch scope and starts to fill them for the first steps. */
+/* Allocates the buffers in the caller's scratch scope and starts to fill them for the first steps.
+ */
 void rotation_start(struct tl *tl, struct rotation *rotation, uint32_t request);
 
 /* The tile of `step` in its buffer, sent on to whom has it next; to be called in the order of the

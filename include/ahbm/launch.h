@@ -53,8 +53,8 @@ struct tl_launch {
     uint32_t ring_depth;    /* buffers for arriving KV blocks */
     uint64_t scratch_bytes; /* of a PE */
 
-    /* Addresses within each PE's HBM share, the same in all. Request r's regions start at base + r *
-     * stride; which tokens and rows they hold is arithmetic on the geometry above.
+    /* Addresses within each PE's HBM share, the same in all. Request r's regions start at base + r
+     * * stride; which tokens and rows they hold is arithmetic on the geometry above.
      *
      * K holds [d, tile] blocks, V [tile, d] blocks, bf16, one per `tile` tokens of the PE, a ragged
      * last block dense in itself ([d, width]) and padded in address.

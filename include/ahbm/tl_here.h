@@ -1,4 +1,5 @@
-/* Wraps the functions of tl.h so that each call carries its file and line. Included by tl.h only. */
+/* Wraps the functions of tl.h so that each call carries its file and line. Included by tl.h only.
+ */
 #ifndef AHBM_TL_HERE_H
 #define AHBM_TL_HERE_H
 

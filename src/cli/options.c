@@ -57,7 +57,8 @@ static const struct argp_option table[] = {
      "context in prefill)",
      0},
     {"kernel", KEY_KERNEL, "NAME|FILE.so", 0,
-     "Kernel to run: a shipped one (see --list-kernels) or a shared object of your own (default: the "
+     "Kernel to run: a shipped one (see --list-kernels) or a shared object of your own (default: "
+     "the "
      "phase's)",
      0},
     {0, 0, 0, 0, "The machine:", 2},
@@ -81,7 +82,8 @@ static const struct argp_option table[] = {
      "(default auto)",
      0},
     {"tile", KEY_TILE, "T", 0,
-     "KV tokens per tile (default 1024 in decode; in prefill 128 or fewer, so that the work of a PE "
+     "KV tokens per tile (default 1024 in decode; in prefill 128 or fewer, so that the work of a "
+     "PE "
      "fits into its scratch)",
      0},
     {"tp-idle", KEY_TP_IDLE, "off|redundant", 0,

@@ -136,7 +136,7 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
 
 const struct emission *outlook_next(struct outlook *outlook, struct program *program)
 {
-    if (outlook->count == 0 && !outlook->ended)
+    if (outlook->count < OUTLOOK_KNOWN && !outlook->ended)
         outlook->ended = !program->ops->scout(program, &outlook->sink);
     return outlook->count == 0 ? NULL : &outlook->records[outlook->first];
 }

@@ -14,7 +14,11 @@
 #include "prog/program.h"
 
 enum stream { STREAM_FETCH, STREAM_LOAD, STREAMS };
-enum { OUTLOOK_RECORDS = 16, OUTLOOK_RESULTS = 8 };
+enum {
+    OUTLOOK_RECORDS = 16,
+    OUTLOOK_KNOWN = 8 /* at least, unless the end */,
+    OUTLOOK_RESULTS = 8
+};
 
 /* What the fold needs to know of the machine. */
 struct cost {
@@ -58,6 +62,12 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
 
 /* The next emission not yet issued, running the scout as needed; NULL when there is none. */
 const struct emission *outlook_next(struct outlook *outlook, struct program *program);
+
+/* The i-th of the next emissions that are known, i < outlook->count. */
+static inline const struct emission *outlook_at(const struct outlook *outlook, uint32_t i)
+{
+    return &outlook->records[(outlook->first + i) % OUTLOOK_RECORDS];
+}
 
 /* The CPU issued an emitting command. */
 void outlook_pop(struct outlook *outlook, struct program *program);

@@ -98,15 +98,10 @@ static uint64_t cpu_free(const struct cube *cube, const struct pe *pe, uint64_t 
     return time_max(from, cpu->busy_until_ps);
 }
 
-static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
+/* The least time of the end of an emission's issue, when the CPU can go on at `from`. */
+static uint64_t issued(const struct cube *cube, const struct pe *pe, uint64_t from,
+                       uint64_t next_event, const struct emission *emission)
 {
-    const struct emission *emission;
-    if (pe->program == NULL || pe->cpu.state == CPU_ENDED)
-        return TIME_NEVER;
-    emission = outlook_next(&pe->outlook, pe->program);
-    uint64_t from = emission == NULL ? TIME_NEVER : cpu_free(cube, pe, next_event);
-    if (from == TIME_NEVER)
-        return TIME_NEVER;
     uint64_t least = time_add(from, emission->serial_ps - pe->cpu.serial_ps);
     for (int s = 0; s < STREAMS; s++) {
         uint64_t accepted = pe->hbm.own_bytes[s];
@@ -115,7 +110,28 @@ static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event
                 least, time_add(hbm_earliest(cube, pe, next_event, emission->bytes[s] - accepted),
                                 emission->after_ps[s]));
     }
-    return time_add(least, emission->flight_ps);
+    return least;
+}
+
+/* A later emission may arrive before an earlier one: a credit flies shorter than a copy. */
+static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
+{
+    const struct outlook *outlook = &pe->outlook;
+    if (pe->program == NULL || pe->cpu.state == CPU_ENDED ||
+        outlook_next(&pe->outlook, pe->program) == NULL)
+        return TIME_NEVER;
+    uint64_t from = cpu_free(cube, pe, next_event), least = TIME_NEVER, time = from;
+    uint64_t shortest = least_flight(cube->params);
+    if (from == TIME_NEVER)
+        return TIME_NEVER;
+    for (uint32_t i = 0; i < outlook->count; i++) {
+        const struct emission *emission = outlook_at(outlook, i);
+        time = issued(cube, pe, from, next_event, emission);
+        least = time_min(least, time_add(time, emission->flight_ps));
+        if (time_add(time, shortest) >= least)
+            return least;
+    }
+    return outlook->ended ? least : time_add(time, shortest);
 }
 
 uint64_t cube_promise(struct lp *lp, uint64_t next_event)

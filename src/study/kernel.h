@@ -7,8 +7,8 @@
 #include "study/options.h"
 #include "support/error.h"
 
-/* Of options->kernel, or else the phase's; lives to the end of the program. NULL with ERROR_USAGE when
- * there is none, or when it contradicts --phase or --case. */
+/* Of options->kernel, or else the phase's; lives to the end of the program. NULL with ERROR_USAGE
+ * when there is none, or when it contradicts --phase or --case. */
 const struct tl_kernel_info *kernel_resolve(const struct study_options *options, struct error *err);
 
 #endif

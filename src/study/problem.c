@@ -27,7 +27,8 @@ static struct grid groups_per_sip(const struct geometry *geometry, struct grid g
 }
 
 /* CUBEs of a group: the option, or the kernel's own number, or the default. */
-static uint32_t group_cubes(const struct study_options *options, const struct tl_kernel_info *kernel)
+static uint32_t group_cubes(const struct study_options *options,
+                            const struct tl_kernel_info *kernel)
 {
     if (options->cubes_per_group != 0)
         return options->cubes_per_group;
@@ -98,10 +99,11 @@ static bool check_scratch(const struct hw_params *params, const struct study_opt
         for (uint32_t n = 1; n <= CASES; n++) {
             problem_init(&problem, params, options, n, options->contexts[i]);
             if (problem.launch.phase == TL_PHASE_PREFILL && problem.launch.query_block == 0)
-                return error_set(err, ERROR_USAGE,
-                                 "kernel %s does not fit into %" PRIu64 " bytes of scratch "
-                                 "(scratch.capacity_bytes): choose a smaller --tile or --ring-depth",
-                                 problem.kernel->name, params->scratch.bytes);
+                return error_set(
+                    err, ERROR_USAGE,
+                    "kernel %s does not fit into %" PRIu64 " bytes of scratch "
+                    "(scratch.capacity_bytes): choose a smaller --tile or --ring-depth",
+                    problem.kernel->name, params->scratch.bytes);
         }
     return true;
 }
@@ -122,8 +124,7 @@ static void set_geometry(struct problem *problem)
     launch->group_cubes = grid_size(problem->group);
     launch->cube_columns = problem->group.columns;
     launch->cube_rows = problem->group.rows;
-    launch->cube_wraps =
-        geometry->cube_torus && problem->group.columns == geometry->cubes.columns;
+    launch->cube_wraps = geometry->cube_torus && problem->group.columns == geometry->cubes.columns;
     launch->pe_columns = geometry->pes.columns;
     launch->pe_rows = geometry->pes.rows;
     launch->pes = grid_size(geometry->pes);
@@ -137,12 +138,12 @@ static void set_model(struct problem *problem, const struct study_options *optio
     const struct hw_params *params = problem->params;
     launch->phase = problem->kernel->phase;
     launch->context = context;
-    launch->batch = options->batch          ? options->batch
+    launch->batch = options->batch           ? options->batch
                     : problem->kernel->batch ? problem->kernel->batch
                                              : 1;
-    launch->query_len = options->query_len                      ? options->query_len
+    launch->query_len = options->query_len                  ? options->query_len
                         : launch->phase == TL_PHASE_PREFILL ? (uint32_t)context
-                                                                : 1;
+                                                            : 1;
     launch->group_heads = (uint32_t)(params->model.query_heads / params->model.kv_heads);
     launch->head_dim = (uint32_t)params->model.head_dim;
 }
