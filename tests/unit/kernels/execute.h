@@ -110,11 +110,25 @@ static inline void execute_reduce(enum math_fn fn, const struct matrix *out, con
     }
 }
 
+static inline void execute_mask(const struct command *command, const struct matrix *out)
+{
+    for (uint32_t row = 0; row < out->shape.rows; row++)
+        for (uint32_t col = 0; col < out->shape.cols; col++) {
+            uint64_t query = command->index[0] + row % command->spare;
+            uint64_t key = command->index[1] + col * command->index[2];
+            matrix_set(out, row, col, key <= query ? 0 : -FLT_MAX);
+        }
+}
+
 static inline void execute_math(const struct command *command, const struct matrix *out,
                                 const struct matrix *a, const struct matrix *b)
 {
     if (command->fn == MATH_MAX || command->fn == MATH_SUM) {
         execute_reduce((enum math_fn)command->fn, out, a);
+        return;
+    }
+    if (command->fn == MATH_CAUSAL_MASK) {
+        execute_mask(command, out);
         return;
     }
     for (uint32_t row = 0; row < out->shape.rows; row++)

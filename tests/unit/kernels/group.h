@@ -11,7 +11,7 @@
 #include "support/memory.h"
 #include "tl/record.h"
 
-enum { GROUP_SCRATCH = 1 << 20 };
+enum { GROUP_SCRATCH = 1 << 20, GROUP_AWAITED = 256 };
 
 struct message {
     struct message *next;
@@ -25,7 +25,9 @@ struct group_queue {
 
 struct group_pe {
     struct program *program;
-    const struct command *current; /* the next to execute */
+    const struct command *current;         /* the next to execute */
+    struct command awaited[GROUP_AWAITED]; /* recv_async without their messages, in order */
+    uint32_t awaited_count;
     struct pe_memory memory;
     struct group_queue queues[QUEUES];
     uint64_t counts[OP_COUNT];
@@ -196,10 +198,48 @@ static inline struct pe_memory *group_share_owner(struct group *group, uint32_t 
     return hbm ? &group_pe(group, cube, hbm->pe)->memory : NULL;
 }
 
+/* Gives the waiting recv_async what has arrived; true when one was served. */
+static inline bool group_serve(struct group *group, struct group_pe *self)
+{
+    bool served = false;
+    for (uint32_t i = 0; i < self->awaited_count;) {
+        if (!group_receive(group, self, &self->awaited[i])) {
+            i++;
+            continue;
+        }
+        served = true;
+        self->awaited_count--;
+        memmove(&self->awaited[i], &self->awaited[i + 1],
+                (self->awaited_count - i) * sizeof *self->awaited);
+    }
+    return served;
+}
+
+static inline bool group_touches(const struct command *command, const struct operand *place)
+{
+    bool touches = operands_overlap(&command->a, place) || operands_overlap(&command->b, place) ||
+                   operands_overlap(&command->c, place) || operands_overlap(&command->out, place);
+    for (int i = 0; i < 3; i++)
+        touches |= operands_overlap(&command->state[i], place);
+    return touches;
+}
+
+/* Whether the command needs what has not arrived, or must stay behind it in a queue. */
+static inline bool group_waits(const struct group_pe *self, const struct command *command)
+{
+    bool receives = command->op == OP_RECV || command->op == OP_RECV_ASYNC;
+    for (uint32_t i = 0; i < self->awaited_count; i++)
+        if (group_touches(command, &self->awaited[i].out) ||
+            (command->op == OP_RECV && command->queue == self->awaited[i].queue))
+            return true;
+    return receives && self->awaited_count == GROUP_AWAITED;
+}
+
 /* Executes one command; false when the PE cannot go on. */
 static inline bool group_step(struct group *group, uint32_t cube, uint32_t pe)
 {
     struct group_pe *self = group_pe(group, cube, pe);
+    group_serve(group, self);
     if (self->current == NULL)
         self->current = self->program->ops->next(self->program);
     const struct command *command = self->current;
@@ -210,12 +250,14 @@ static inline bool group_step(struct group *group, uint32_t cube, uint32_t pe)
         error_set(&group->error, ERROR_FAILED, "%s", self->program->error.text);
         return false;
     }
-    bool receives = command->op == OP_RECV || command->op == OP_RECV_ASYNC;
-    if (receives && !group_receive(group, self, command))
+    if (group_waits(self, command) ||
+        (command->op == OP_RECV && !group_receive(group, self, command)))
         return false;
     if (command->op == OP_SEND)
         group_send(group, cube, pe, command);
-    else if (!receives && group->values)
+    else if (command->op == OP_RECV_ASYNC)
+        self->awaited[self->awaited_count++] = *command;
+    else if (command->op != OP_RECV && group->values)
         execute(&self->memory, group_share_owner(group, cube, command), command);
     group_count(self, command);
     self->current = NULL;
@@ -231,7 +273,7 @@ static inline void group_run(struct group *group)
                 moved = true;
     }
     for (uint32_t i = 0; i < group_size(group); i++) {
-        group->stuck |= group->pes[i].current->op != OP_END;
+        group->stuck |= group->pes[i].current->op != OP_END || group->pes[i].awaited_count > 0;
         for (int queue = 0; queue < QUEUES; queue++)
             for (struct message *m = group->pes[i].queues[queue].first; m; m = m->next)
                 group->left++;

@@ -4,6 +4,7 @@
 #include "group.h"
 #include "kernels/placement.h"
 #include "kernels/registry.h"
+#include "plain.h"
 
 enum { MIB = 1 << 20 };
 
@@ -192,30 +193,6 @@ static void test_errors(void)
 
 /* ---- values ---- */
 
-enum { DIM = 16, Q = 0, K = 1, V = 2 };
-
-/* A number in [-1, 1) that bf16 holds exactly. */
-static float sample(int kind, uint32_t request, uint64_t row, uint32_t col)
-{
-    uint64_t z = ((uint64_t)kind << 60) ^ ((uint64_t)request << 48) ^ (row << 8) ^ col;
-    z = (z + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return (float)(int64_t)((z >> 56) & 0xff) / 128 - 1;
-}
-
-/* Scores spread over some units, so that a tile lost or merged wrongly shows. */
-static float query(uint32_t request, uint32_t row, uint32_t col)
-{
-    return 4 * sample(Q, request, row, col);
-}
-
-static void put_bf16(uint8_t *at, uint64_t index, float value)
-{
-    uint16_t bits = to_bf16(value);
-    memcpy(at + 2 * index, &bits, sizeof bits);
-}
-
 static struct tl_launch small_launch(int number, uint64_t context, uint32_t batch)
 {
     struct tl_launch launch = study_launch(number);
@@ -268,29 +245,6 @@ static void fill(struct group *group)
                        placement_rank(launch, i / launch->pes, i % launch->pes), r);
 }
 
-/* One row of the output, in double. */
-static void reference(const struct tl_launch *launch, uint32_t r, uint32_t row, double out[DIM])
-{
-    double most = -INFINITY, sum = 0;
-    double *scores = memory_new(launch->context, sizeof *scores);
-    for (uint64_t token = 0; token < launch->context; token++) {
-        for (uint32_t d = 0; d < DIM; d++)
-            scores[token] += (double)query(r, row, d) * (double)sample(K, r, token, d);
-        scores[token] /= sqrt(DIM);
-        most = fmax(most, scores[token]);
-    }
-    memset(out, 0, DIM * sizeof *out);
-    for (uint64_t token = 0; token < launch->context; token++) {
-        double weight = exp(scores[token] - most);
-        sum += weight;
-        for (uint32_t d = 0; d < DIM; d++)
-            out[d] += weight * (double)sample(V, r, token, d);
-    }
-    for (uint32_t d = 0; d < DIM; d++)
-        out[d] /= sum;
-    memory_free(scores);
-}
-
 /* The PE on which the output of request `r` lies. */
 static const struct group_pe *root_of(const struct group *group, uint32_t r)
 {
@@ -306,15 +260,10 @@ static double error_of(const struct group *group)
     double worst = 0, wanted[DIM];
     for (uint32_t r = 0; r < launch->batch; r++)
         for (uint32_t row = 0; row < launch->group_heads * launch->query_len; row++) {
-            reference(launch, r, row, wanted);
+            reference(r, row, launch->context, wanted);
             const uint8_t *out = root_of(group, r)->memory.share + launch->o_base +
                                  r * launch->o_stride + (uint64_t)row * DIM * 2;
-            for (uint32_t d = 0; d < DIM; d++) {
-                uint16_t bits;
-                memcpy(&bits, out + 2 * d, sizeof bits);
-                double apart = fabs((double)from_bf16(bits) - wanted[d]);
-                worst = isnan(apart) || apart > worst ? apart : worst;
-            }
+            worst = fmax(worst, row_error(out, wanted));
         }
     return worst;
 }
