@@ -17,6 +17,7 @@ static void sweep_one_shot(struct tl *tl, const struct tile_source *source,
     tile_start_keys(tl, &pair, 0);
     tile_start_values(tl, &pair, 0);
     struct tl_tensor scores = tile_scores(tl, &pair, 0);
+    tile_mask(tl, source, 0, scores);
     tl_max_to(tl, state->m, scores);
     struct tl_tensor p = probabilities(tl, scores, state->m);
     tile_output(tl, &pair, 0, state->o, p);
@@ -28,6 +29,7 @@ static void merge_tile(struct tl *tl, const struct tile_pair *pair, uint64_t j,
                        const struct state *state, struct tl_tensor m, struct tl_tensor m_new)
 {
     struct tl_tensor scores = tile_scores(tl, pair, j);
+    tile_mask(tl, &pair->source, j, scores);
     tl_maximum_to(tl, m_new, m, tl_max(tl, scores));
     struct tl_tensor p = probabilities(tl, scores, m_new);
     struct tl_tensor o = tl_empty(tl, state->o.rows, state->o.cols, TL_F32);
@@ -116,6 +118,9 @@ static enum tl_form form_of(struct tl *tl, const struct tile_source *source)
                 (unsigned long long)source->tokens, (unsigned long long)tiles, launch->tile);
     if (launch->form == TL_FORM_SOFTMAX_MERGE && launch->gemm == TL_GEMM_DOT)
         tl_fail(tl, "the softmax_merge form is made of composites: it cannot use dots");
+    if (launch->form == TL_FORM_SOFTMAX_MERGE && launch->query_len > 1)
+        tl_fail(tl, "the softmax_merge form cannot mask: it takes one query position, not %u",
+                launch->query_len);
     return launch->form;
 }
 

@@ -17,6 +17,9 @@ static void check_launch(struct tl *tl, const struct tl_launch *launch)
     if (launch->context == 0 || launch->batch == 0 || launch->tile == 0 || launch->head_dim == 0)
         tl_fail(tl, "context (%llu), batch (%u), tile (%u) and head dimension (%u) must not be 0",
                 (unsigned long long)launch->context, launch->batch, launch->tile, launch->head_dim);
+    if (launch->query_len > launch->context)
+        tl_fail(tl, "%u query positions at the end of a context of %llu", launch->query_len,
+                (unsigned long long)launch->context);
     uint64_t rows = (uint64_t)launch->group_heads * launch->query_len;
     if (rows == 0 || rows > UINT32_MAX / (launch->head_dim + UINT64_C(2)))
         tl_fail(tl, "%u heads of %u positions are no query block", launch->group_heads,
@@ -36,6 +39,8 @@ static struct tile_source open_request(struct tl *tl, const struct tl_launch *la
         .k_addr = launch->k_base + request * launch->kv_stride,
         .v_addr = launch->v_base + request * launch->kv_stride,
         .tokens = placement_tokens(launch->context, ranks, rank, request % ranks),
+        .first = placement_token(ranks, rank, request % ranks, 0),
+        .stride = ranks,
         .q = tl_load(tl, q),
     };
 }

@@ -106,14 +106,5 @@ bool prefill_choose(struct tl_launch *launch, uint32_t most_tile, bool rotate)
 {
     uint64_t tile = larger(share(launch), STEP);
     launch->tile = tile < most_tile ? (uint32_t)tile : most_tile;
-    bool found = choose_block(launch, rotate);
-    if (!prefill_is_ring(launch) || rotate || launch->tile < 2 * STEP ||
-        (found && prefill_ring_plan(launch, false).slots == 0))
-        return found;
-    struct tl_launch half = *launch;
-    half.tile /= 2;
-    if (!choose_block(&half, false) || (found && prefill_ring_plan(&half, false).slots > 0))
-        return found;
-    *launch = half;
-    return true;
+    return choose_block(launch, rotate);
 }

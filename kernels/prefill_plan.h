@@ -21,8 +21,10 @@ bool prefill_is_ring(const struct tl_launch *launch);
 /* Whether the kernel, ring or not, fits into scratch. */
 bool prefill_fits(const struct tl_launch *launch, bool rotate);
 
-/* Sets query_block, and tile to at most `most_tile`, so that the kernel fits and as much as
- * possible is resident; false when nothing fits. */
+/* Sets tile to the keys of a PE, at most `most_tile`, and query_block to the largest one of up to
+ * 128 rows that fits; false when none does. (Smaller ones that would keep all states in scratch
+ * were measured: slower than passing some through HBM, because each MATH command has a start-up.)
+ */
 bool prefill_choose(struct tl_launch *launch, uint32_t most_tile, bool rotate);
 
 #endif

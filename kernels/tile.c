@@ -43,6 +43,21 @@ struct tl_tensor tile_values(struct tl *tl, const struct tile_source *source, ui
                   tile_width(source, j), source->launch->head_dim, TL_BF16);
 }
 
+void tile_mask(struct tl *tl, const struct tile_source *source, uint64_t j, struct tl_tensor scores)
+{
+    const struct tl_launch *launch = source->launch;
+    uint64_t query = launch->context - launch->query_len;
+    uint64_t key = source->first + j * launch->tile * source->stride;
+    if (key + (scores.cols - 1) * source->stride <= query)
+        return;
+    TL_SCRATCH_SCOPE(tl)
+    {
+        struct tl_tensor mask = tl_causal_mask(tl, scores.rows, scores.cols, query,
+                                               launch->query_len, key, source->stride);
+        tl_add_to(tl, scores, scores, mask);
+    }
+}
+
 float tile_scale(const struct tl_launch *launch)
 {
     return 1.0f / sqrtf((float)launch->head_dim);

@@ -13,7 +13,8 @@ struct tile_source {
     uint32_t pe; /* in whose HBM share they lie */
     uint64_t k_addr, v_addr;
     uint64_t tokens;
-    struct tl_tensor q; /* [rows, dim] bf16 in scratch */
+    uint64_t first, stride; /* the tokens are first, first + stride, ... of the context */
+    struct tl_tensor q;     /* [rows, dim] bf16 in scratch */
 };
 
 /* Buffers for the tiles of a sweep. */
@@ -34,6 +35,11 @@ uint32_t tile_width(const struct tile_source *source, uint64_t j);
 /* K [dim, width] and V [width, dim] of tile `j`, in HBM. */
 struct tl_tensor tile_keys(struct tl *tl, const struct tile_source *source, uint64_t j);
 struct tl_tensor tile_values(struct tl *tl, const struct tile_source *source, uint64_t j);
+
+/* Adds the causal mask to the scores of tile `j` when one of its tokens is later than the first
+ * query position. */
+void tile_mask(struct tl *tl, const struct tile_source *source, uint64_t j,
+               struct tl_tensor scores);
 
 /* The factor of the scores, 1 / sqrt(dim). */
 float tile_scale(const struct tl_launch *launch);

@@ -36,13 +36,13 @@ struct footprint {
  * CUBEs hold this process's block, PEs fastest. */
 struct results_point {
     const char *phase, *kernel;
-    const char *reduce_pe, *reduce_cube, *mlo, *gemm, *form, *tp_idle;
+    const char *reduce_pe, *reduce_cube, *mlo, *gemm, *form, *tp_idle, *shards;
     uint32_t case_number; /* 0: none */
     uint32_t cubes_per_group;
     uint64_t context;
-    uint32_t batch, query_len, tile;
-    uint64_t latency_ps; /* of the slowest group */
-    uint64_t launch_ps;  /* host launch, not part of the latency */
+    uint32_t batch, query_len, tile, query_block, ring_depth; /* the last two: 0 in decode */
+    uint64_t latency_ps;                                      /* of the slowest group */
+    uint64_t launch_ps; /* host launch, not part of the latency */
     uint64_t digest;
     const uint64_t *group_latency_ps;   /* [groups] */
     const struct cube_result *cubes;    /* [local_cubes] */

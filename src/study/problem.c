@@ -66,9 +66,6 @@ static bool check_group(const struct geometry *geometry, const struct tl_kernel_
 static bool check_queries(const struct study_options *options, enum tl_phase phase,
                           struct error *err)
 {
-    if (phase == TL_PHASE_DECODE && options->query_len > 1)
-        return error_set(err, ERROR_USAGE, "--query-len: %u is not allowed (allowed: 1 in decode)",
-                         options->query_len);
     for (uint32_t i = 0; i < options->contexts_count; i++) {
         uint64_t context = options->contexts[i];
         if (options->query_len > context)

@@ -123,6 +123,7 @@ static struct results_point describe(const struct study *study, const struct pro
                                      const uint64_t *group_latency_ps)
 {
     const struct study_options *options = study->options;
+    bool prefill = problem->launch.phase == TL_PHASE_PREFILL;
     return (struct results_point){
         .phase = summary->phase,
         .kernel = summary->kernel,
@@ -132,12 +133,15 @@ static struct results_point describe(const struct study *study, const struct pro
         .gemm = gemm_name(options->gemm),
         .form = form_name(options->form),
         .tp_idle = options->tp_redundant ? "redundant" : "off",
+        .shards = prefill ? shards_name(options->shards) : "-",
         .case_number = summary->case_number,
         .cubes_per_group = problem->launch.group_cubes,
         .context = summary->context,
         .batch = summary->batch,
         .query_len = problem->launch.query_len,
         .tile = problem->launch.tile,
+        .query_block = prefill ? problem->launch.query_block : 0,
+        .ring_depth = prefill ? options->ring_depth : 0,
         .latency_ps = summary->latency_ps,
         .launch_ps = problem->params->launch.host_ps,
         .digest = summary->digest,

@@ -24,6 +24,8 @@ struct point_summary {
     double busiest_share;     /* of the latency */
     double gemm_busy_share;   /* of the latency, the busiest PE of group 0 */
     double gemm_useful_share; /* of the MACs that the busy arrays could have done, group 0 */
+    double gemm_imbalance;    /* useful MACs of the PE with the most over the mean PE, group 0 */
+    uint64_t cube_link_bytes; /* over links between CUBEs and SIPs, group 0 */
     uint64_t gemm_steps;      /* all groups */
     uint64_t digest;
     uint64_t events, rounds;

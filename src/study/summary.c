@@ -1,5 +1,6 @@
 #include "study/summary.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "support/hash.h"
@@ -13,6 +14,8 @@ struct share {
     uint64_t busy_max_ps[ENGINE_KINDS]; /* over PEs */
     uint64_t kv_bytes;
     uint64_t read_bytes, sent_bytes, useful_macs, gemm_steps;
+    uint64_t useful_macs_max; /* over PEs */
+    uint64_t cube_link_bytes; /* outgoing, to CUBEs and SIPs */
     uint64_t digest;
 };
 
@@ -39,6 +42,7 @@ static void add_pe(struct share *share, const struct pe_result *pe,
     share->read_bytes += pe->read_bytes;
     share->sent_bytes += pe->sent_bytes;
     share->useful_macs += pe->useful_macs;
+    share->useful_macs_max = time_max(share->useful_macs_max, pe->useful_macs);
     share->gemm_steps += pe->gemm_steps;
 }
 
@@ -51,6 +55,8 @@ static struct share share_of(const struct point *point, const struct measurement
     for (uint32_t pe = 0; pe < pes; pe++)
         add_pe(&share, &measurement->pes[index * pes + pe],
                &measurement->footprints[index * pes + pe]);
+    for (int i = 0; i < 2 * DIRECTIONS; i++)
+        share.cube_link_bytes += measurement->cubes[index].link_bytes[i];
     share.digest = digest_of(&measurement->cubes[index], &measurement->pes[index * pes], pes);
     return share;
 }
@@ -64,6 +70,8 @@ static void add_group_0(struct point_summary *summary, const struct share *share
         busy_max_ps[i] = time_max(busy_max_ps[i], share->busy_max_ps[i]);
     summary->read_bytes += share->read_bytes;
     summary->sent_bytes += share->sent_bytes;
+    summary->cube_link_bytes += share->cube_link_bytes;
+    summary->gemm_imbalance = fmax(summary->gemm_imbalance, (double)share->useful_macs_max);
     *useful += share->useful_macs;
     *steps += share->gemm_steps;
 }
@@ -73,9 +81,11 @@ static double ratio(uint64_t part, uint64_t whole)
     return whole == 0 ? 0.0 : (double)part / (double)whole;
 }
 
-static void set_shares(struct point_summary *summary, const struct hw_params *params,
+static void set_shares(struct point_summary *summary, const struct problem *problem,
                        const uint64_t busy_max_ps[ENGINE_KINDS], uint64_t useful, uint64_t steps)
 {
+    const struct hw_params *params = problem->params;
+    const struct tl_launch *launch = &problem->launch;
     for (int i = 0; i < ENGINE_KINDS; i++)
         if (busy_max_ps[i] > busy_max_ps[summary->busiest])
             summary->busiest = (enum engine_kind)i;
@@ -83,6 +93,8 @@ static void set_shares(struct point_summary *summary, const struct hw_params *pa
     summary->gemm_busy_share = ratio(busy_max_ps[ENGINE_GEMM], summary->latency_ps);
     uint64_t per_step = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
     summary->gemm_useful_share = ratio(useful, steps * per_step);
+    double mean = (double)useful / (launch->group_cubes * launch->pes);
+    summary->gemm_imbalance = useful == 0 ? 0.0 : summary->gemm_imbalance / mean;
 }
 
 static void condense(const struct problem *problem, const struct share *shares, uint32_t cubes,
@@ -111,7 +123,7 @@ static void condense(const struct problem *problem, const struct share *shares, 
         summary->latency_ps = time_max(summary->latency_ps, group_latency_ps[g]);
     }
     summary->digest = hash_finish(digest);
-    set_shares(summary, problem->params, busy_max_ps, useful, steps);
+    set_shares(summary, problem, busy_max_ps, useful, steps);
     memory_free(first);
 }
 

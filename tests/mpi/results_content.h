@@ -159,6 +159,7 @@ static inline struct results_point content_point(struct content *content, uint64
                                   .gemm = "composite",
                                   .form = "tiled",
                                   .tp_idle = "off",
+                                  .shards = "striped",
                                   .case_number = 1 + (uint32_t)point % 4,
                                   .cubes_per_group = 8,
                                   .context = UINT64_C(8192) << (point % 8),

@@ -178,6 +178,10 @@ static void test_errors(void)
     launch.gemm = TL_GEMM_DOT;
     check_error(&launch, "the softmax_merge form is made of composites");
     launch = study_launch(2);
+    launch.form = TL_FORM_SOFTMAX_MERGE;
+    launch.query_len = 2;
+    check_error(&launch, "the softmax_merge form cannot mask");
+    launch = study_launch(2);
     launch.phase = TL_PHASE_PREFILL;
     check_error(&launch, "this is a decode kernel");
     launch = study_launch(2);
@@ -260,7 +264,8 @@ static double error_of(const struct group *group)
     double worst = 0, wanted[DIM];
     for (uint32_t r = 0; r < launch->batch; r++)
         for (uint32_t row = 0; row < launch->group_heads * launch->query_len; row++) {
-            reference(r, row, launch->context, wanted);
+            uint32_t position = row % launch->query_len;
+            reference(r, row, launch->context - launch->query_len + position + 1, wanted);
             const uint8_t *out = root_of(group, r)->memory.share + launch->o_base +
                                  r * launch->o_stride + (uint64_t)row * DIM * 2;
             worst = fmax(worst, row_error(out, wanted));
@@ -352,7 +357,22 @@ static void test_values_of_smaller_groups(void)
         }
 }
 
-CHECK_MAIN("kernels/decode", CHECK_TEST(test_counts_of_the_study), CHECK_TEST(test_packed_counts),
+/* Several new positions: each sees what is up to it. */
+static void test_values_of_positions(void)
+{
+    for (int number = 1; number <= 4; number++)
+        for (uint64_t context = 5; context <= 149; context += 36)
+            for (int gemm = 0; gemm < 2; gemm++) {
+                struct tl_launch launch = small_launch(number, context, 2);
+                launch.query_len = 5;
+                launch.q_stride = launch.o_stride = 512;
+                launch.gemm = (enum tl_gemm)gemm;
+                check_values(&launch);
+            }
+}
+
+CHECK_MAIN("kernels/decode", CHECK_TEST(test_values_of_positions),
+           CHECK_TEST(test_counts_of_the_study), CHECK_TEST(test_packed_counts),
            CHECK_TEST(test_copies_do_not_depend_on_context), CHECK_TEST(test_scratch),
            CHECK_TEST(test_batch_runs_where_it_should), CHECK_TEST(test_redundant),
            CHECK_TEST(test_errors), CHECK_TEST(test_values), CHECK_TEST(test_values_of_forms),
