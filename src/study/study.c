@@ -89,7 +89,7 @@ static bool records_commands(const struct study_options *options, uint64_t conte
            (options->trace == TRACE_AUTO && context <= TRACE_AUTO_CONTEXT);
 }
 
-static struct results_point describe(const struct study *study, const struct problem *problem,
+static struct results_point describe(const struct study *study,
                                      const struct measurement *measurement,
                                      const struct point_summary *summary,
                                      const uint64_t *group_latency_ps)
@@ -132,7 +132,7 @@ static bool keep(struct study *study, struct point *point)
     double start = seconds();
     point_measure(point, &measurement);
     summary_make(point, &measurement, summary, group_latency_ps);
-    struct results_point result = describe(study, problem, &measurement, summary, group_latency_ps);
+    struct results_point result = describe(study, &measurement, summary, group_latency_ps);
     if (result.trace != NULL)
         spool_finish(study->spool, study->err);
     bool ok =
