@@ -26,8 +26,9 @@ static json_t *point_json(const struct point_summary *point)
     json_object_set_new(object, "commands", counts_json(point->commands));
     json_object_set_new(object, "commands_total", counts_json(point->commands_total));
     json_t *more = json_pack(
-        "{s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:s}", "read_bytes",
-        (json_int_t)point->read_bytes, "sent_bytes", (json_int_t)point->sent_bytes,
+        "{s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:s}", "launch_ps",
+        (json_int_t)point->launch_ps, "o_gather_bytes", (json_int_t)point->o_gather_bytes,
+        "read_bytes", (json_int_t)point->read_bytes, "sent_bytes", (json_int_t)point->sent_bytes,
         "cube_link_bytes", (json_int_t)point->cube_link_bytes, "busiest_engine",
         engine_kind_name(point->busiest), "busiest_share", point->busiest_share, "gemm_busy_share",
         point->gemm_busy_share, "gemm_useful_share", point->gemm_useful_share, "gemm_imbalance",

@@ -190,6 +190,9 @@ static void retire(struct lp *lp, struct pe *pe, uint32_t pe_number, uint8_t ind
     if (slot->command.op == OP_STORE)
         pe->result.last_store_ps = time_max(pe->result.last_store_ps, end);
     pe->result.last_end_ps = time_max(pe->result.last_end_ps, end);
+    pe->result.op_commands[slot->command.op]++;
+    pe->result.op_time_ps[slot->command.op] += end - slot->start_ps;
+    pe->result.op_wait_ps[slot->command.op] += slot->start_ps - slot->issue_ps;
     pe->free_slots |= UINT64_C(1) << index;
     if (cube->values != NULL && computes(&slot->command))
         cube->values->ops->complete(cube->values, pe_number, &slot->command);

@@ -195,6 +195,7 @@ static void message_arrives(struct lp *lp, const struct event *event, struct pe 
         .dtype = (uint8_t)(event->arg[4] >> 1),
         .first = event->arg[4] & 1,
     };
+    pe->result.slots_high_water = time_max(pe->result.slots_high_water, q->arrived_count);
     start_drain(lp, event, pe, packet_queue(event));
 }
 

@@ -19,6 +19,9 @@ struct pe_result {
     uint64_t gemm_steps;  /* of TILE_M x TILE_K x TILE_N */
     uint64_t useful_macs; /* M * K * N of the commands */
     uint64_t commands;    /* taken from the program */
+    /* by operation: how many, from the engine's start to the end, and from issue to start */
+    uint64_t op_commands[PROG_OPS_RUN], op_time_ps[PROG_OPS_RUN], op_wait_ps[PROG_OPS_RUN];
+    uint64_t slots_high_water; /* filled at once in one of its queues */
     uint64_t scratch_high_water_bytes;
     uint64_t first_issue_ps; /* TIME_NEVER: no command */
     uint64_t last_store_ps;  /* end of the last store; 0: none */
@@ -31,6 +34,7 @@ struct pe_result {
 };
 
 struct cube_result {
+    uint64_t group;                        /* of CUBEs; UINT64_MAX: left over */
     uint64_t link_busy_ps[2 * DIRECTIONS]; /* outgoing: CUBE mesh N S E W, then IO die N S E W */
     uint64_t link_bytes[2 * DIRECTIONS];
     uint64_t link_packets[2 * DIRECTIONS];

@@ -129,5 +129,7 @@ bool results_close(struct results *results, const struct results_run *run, struc
 
 void results_abandon(struct results *results)
 {
-    free_results(results);
+    results_rows_fini(results);
+    results_file_abandon(&results->file);
+    memory_free(results);
 }

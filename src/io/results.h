@@ -23,6 +23,7 @@ struct results_layout {
     uint32_t first_cube, local_cubes; /* this process's block */
     uint64_t hbm_capacity_bytes;      /* of a CUBE */
     uint32_t model_layers;
+    bool summary; /* write what sums up the trace: totals by operation */
 };
 
 /* KV cache and activations resident in one PE's HBM share, for one layer. */
@@ -42,7 +43,8 @@ struct results_point {
     uint64_t context;
     uint32_t batch, query_len, tile, query_block, ring_depth; /* the last two: 0 in decode */
     uint64_t latency_ps;                                      /* of the slowest group */
-    uint64_t launch_ps; /* host launch, not part of the latency */
+    uint64_t launch_ps;      /* host launch, not part of the latency */
+    uint64_t o_gather_bytes; /* that bring a group's O to the PE that holds most of it */
     uint64_t digest;
     const uint64_t *group_latency_ps;   /* [groups] */
     const struct cube_result *cubes;    /* [local_cubes] */

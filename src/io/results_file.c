@@ -186,6 +186,12 @@ bool results_file_finish(struct results_file *file, struct error *err)
     return true;
 }
 
+void results_file_abandon(struct results_file *file)
+{
+    hdf5_file_close(file->hdf5); /* HDF5 would close it after MPI has forgotten how */
+    results_file_drop(file);
+}
+
 void results_file_drop(struct results_file *file)
 {
     if (file->hdf5 >= 0 || file->fd >= 0)

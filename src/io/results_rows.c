@@ -8,7 +8,7 @@
 
 /* The rows of a batch, all processes together, are at most so large (or one point). */
 #define BATCH_BYTES (UINT64_C(4) << 20)
-enum { BATCH_POINTS = 64 };
+enum { BATCH_POINTS = 128 };
 
 /* What a dataset costs in the file beside its values: header, attributes, chunk index. */
 enum { DATASET_BYTES = 8 << 10 };
@@ -64,10 +64,12 @@ static uint64_t local_items(const struct results *results, const struct results_
 
 void results_rows_init(struct results *results)
 {
-    const struct results_column *columns = results_columns(&results->columns);
-    results->rows = memory_new(results->columns, sizeof *results->rows);
-    for (uint32_t i = 0; i < results->columns; i++)
-        results->rows[i].column = &columns[i];
+    uint32_t count;
+    const struct results_column *columns = results_columns(&count);
+    results->rows = memory_new(count, sizeof *results->rows);
+    for (uint32_t i = 0; i < count; i++)
+        if (results_column_wanted(&columns[i], &results->layout))
+            results->rows[results->columns++].column = &columns[i];
     results->batch = batch_of(results);
     for (uint32_t i = 0; i < results->columns; i++) {
         struct results_rows *rows = &results->rows[i];
@@ -98,6 +100,7 @@ static void find_sources(const struct results_point *point, const struct cube_fo
     sources[FROM_CUBE] = (struct source){point->cubes, sizeof *point->cubes};
     sources[FROM_CUBE_FOOTPRINT] = (struct source){cubes, sizeof *cubes};
     sources[FROM_PE] = (struct source){point->pe_results, sizeof *point->pe_results};
+    sources[FROM_PE_SUMMARY] = sources[FROM_PE];
     sources[FROM_PE_FOOTPRINT] = (struct source){point->footprints, sizeof *point->footprints};
 }
 
@@ -189,29 +192,50 @@ static bool make_dataset(struct results *results, struct results_rows *rows,
             hdf5_attribute_names(rows->dataset, "last_axis", column->last_axis, column->width));
 }
 
-static bool write_rows(struct results *results, struct results_rows *rows, struct error *err)
+/* Makes the dataset or lets it grow. */
+static bool extend_rows(struct results *results, struct results_rows *rows)
 {
     struct hdf5_shape shape = shape_of(results, rows->column);
-    bool ready = rows->dataset < 0 ? make_dataset(results, rows, &shape)
-                                   : hdf5_dataset_extend(rows->dataset, shape.dims);
-    if (!results_file_agree(&results->file, ready, err))
-        return false;
+    return rows->dataset < 0 ? make_dataset(results, rows, &shape)
+                             : hdf5_dataset_extend(rows->dataset, shape.dims);
+}
+
+static bool write_rows(const struct results *results, const struct results_rows *rows)
+{
+    struct hdf5_shape shape = shape_of(results, rows->column);
     struct hdf5_box box = box_of(results, rows, &shape);
-    bool good = hdf5_dataset_write(rows->dataset, &rows->column->type, &box, rows->values);
-    return results_file_agree(&results->file, good, err);
+    return hdf5_dataset_write(rows->dataset, &rows->column->type, &box, rows->values);
+}
+
+/* What the waiting points may take in the file, badly compressed. */
+static uint64_t flush_bytes(const struct results *results)
+{
+    uint64_t bytes = results->batch * point_bytes(results);
+    return bytes + bytes / 64 + (uint64_t)results->columns * DATASET_BYTES;
+}
+
+static bool write_all(struct results *results, struct error *err)
+{
+    struct results_file *file = &results->file;
+    if (!results_file_reserve(file, flush_bytes(results), err))
+        return false;
+    bool good = true; /* a process that fails goes on with the others until all know */
+    for (uint32_t i = 0; i < results->columns; i++)
+        good = extend_rows(results, &results->rows[i]) && good;
+    if (!results_file_agree(file, good, err))
+        return false;
+    for (uint32_t i = 0; i < results->columns; i++)
+        if (!results_file_agree(file, write_rows(results, &results->rows[i]), err))
+            return false;
+    return true;
 }
 
 bool results_rows_flush(struct results *results, struct error *err)
 {
     if (results->waiting == 0)
         return true;
-    uint64_t bytes = results->batch * point_bytes(results);
-    bytes += bytes / 64 + (uint64_t)results->columns * DATASET_BYTES;
-    if (!results_file_reserve(&results->file, bytes, err))
+    if (!write_all(results, err))
         return false;
-    for (uint32_t i = 0; i < results->columns; i++)
-        if (!write_rows(results, &results->rows[i], err))
-            return false;
     results->written += results->waiting;
     results->waiting = 0;
     return true;

@@ -10,6 +10,11 @@ static const char *engine_at(uint32_t at)
     return engine_kind_name((enum engine_kind)at);
 }
 
+static const char *op_at(uint32_t at)
+{
+    return op_name((enum op)at);
+}
+
 static const char *count_at(uint32_t at)
 {
     return count_kind_name((enum count_kind)at);
@@ -49,6 +54,8 @@ static const char *link_at(uint32_t at)
     COLUMN(FROM_PE, struct pe_result, field, HDF5_U64, name, units, description)
 #define PE_ARRAY(field, width, last_axis, name, units, description)                                \
     ARRAY(FROM_PE, struct pe_result, field, width, last_axis, name, units, description)
+#define PE_SUMMARY(field, name, units, description)                                                \
+    ARRAY(FROM_PE_SUMMARY, struct pe_result, field, PROG_OPS_RUN, op_at, name, units, description)
 #define CUBE(field, name, units, description)                                                      \
     COLUMN(FROM_CUBE, struct cube_result, field, HDF5_U64, name, units, description)
 #define LINKS(field, name, units, description)                                                     \
@@ -81,6 +88,8 @@ static const struct results_column columns[] = {
     TEXT(shards, WORD_BYTES, "how a prefill deals query positions to PEs; - in decode"),
     POINT(latency_ps, HDF5_U64, "latency_ps", "ps", "kernel latency of the slowest group"),
     POINT(launch_ps, HDF5_U64, "launch_ps", "ps", "host launch latency, not part of latency_ps"),
+    POINT(o_gather_bytes, HDF5_U64, "o_gather_bytes", "bytes",
+          "moved to bring the O of group 0 to the PE that holds most of it (o_bytes_pe)"),
     POINT(digest, HDF5_U64, "digest", "1", "digest of all events, over CUBEs in order"),
     {"group_latency_ps", "ps", "kernel latency of each CUBE group", FROM_GROUP,
      {HDF5_U64, 0, 0, NULL}, 0, 1, NULL},
@@ -98,6 +107,13 @@ static const struct results_column columns[] = {
     PE(gemm_steps, "gemm_steps", "1", "steps of TILE_M x TILE_K x TILE_N of the MAC array"),
     PE(useful_macs, "useful_macs", "1", "multiply-accumulates asked for: M * K * N of each command"),
     PE(commands, "commands_taken", "1", "commands taken from the PE's program"),
+    PE_SUMMARY(op_commands, "op_commands", "1",
+               "commands by operation; operations in the attribute last_axis"),
+    PE_SUMMARY(op_time_ps, "op_time_ps", "ps",
+               "sum over commands from start to end; operations in the attribute last_axis"),
+    PE_SUMMARY(op_wait_ps, "op_wait_ps", "ps",
+               "sum over commands from issue to start; operations in the attribute last_axis"),
+    PE(slots_high_water, "slots_high_water", "1", "most IPCQ slots filled at once in one queue"),
     PE(scratch_high_water_bytes, "scratch_high_water_bytes", "bytes", "most scratch in use at once"),
     PE(first_issue_ps, "first_issue_ps", "ps",
        "issue of the first command; 18446744073709551615: no command"),
@@ -111,6 +127,7 @@ static const struct results_column columns[] = {
     PE_ARRAY(link_bytes, DIRECTIONS, direction_at, "pe_link_bytes", "bytes",
              "carried by the outgoing links of the PE mesh; directions in the attribute last_axis"),
 
+    CUBE(group, "group", "1", "the CUBE group it works in; 18446744073709551615: left over"),
     LINKS(link_busy_ps, "cube_link_busy_ps", "ps",
           "busy time of the outgoing links of the CUBE; links in the attribute last_axis"),
     LINKS(link_bytes, "cube_link_bytes", "bytes",
@@ -139,6 +156,11 @@ const struct results_column *results_columns(uint32_t *count)
     return columns;
 }
 
+bool results_column_wanted(const struct results_column *column, const struct results_layout *layout)
+{
+    return column->source != FROM_PE_SUMMARY || layout->summary;
+}
+
 uint32_t results_column_bytes(const struct results_column *column)
 {
     switch (column->type.kind) {
@@ -162,6 +184,7 @@ uint32_t results_column_axes(const struct results_column *column,
     case FROM_POINT:
         return 0;
     case FROM_PE:
+    case FROM_PE_SUMMARY:
     case FROM_PE_FOOTPRINT:
         return 2;
     default:

@@ -13,6 +13,7 @@ enum column_source {
     FROM_CUBE,           /* struct cube_result: [point, CUBE] */
     FROM_CUBE_FOOTPRINT, /* struct cube_footprint: [point, CUBE] */
     FROM_PE,             /* struct pe_result: [point, CUBE, PE] */
+    FROM_PE_SUMMARY,     /* the same, sums of the trace: only with layout.summary */
     FROM_PE_FOOTPRINT,   /* struct footprint: [point, CUBE, PE] */
     COLUMN_SOURCES
 };
@@ -34,6 +35,10 @@ struct results_column {
     uint32_t width;                        /* values there; more than 1: a last axis */
     const char *(*last_axis)(uint32_t at); /* its names; NULL: no such axis */
 };
+
+/* Whether a file of this layout has the column. */
+bool results_column_wanted(const struct results_column *column,
+                           const struct results_layout *layout);
 
 /* The table of `*count` rows. */
 const struct results_column *results_columns(uint32_t *count);

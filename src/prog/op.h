@@ -21,6 +21,9 @@
     X(FAIL, "fail", CPU, 0)                                                                        \
     X(END, "end", CPU, 0)
 
+/* The operations that take time and leave a record: all before FAIL. */
+#define PROG_OPS_RUN OP_FAIL
+
 /* X(id, name): the engines of a PE, in the order of every array over engines. */
 #define PROG_ENGINES(X)                                                                            \
     X(CPU, "cpu")                                                                                  \

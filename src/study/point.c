@@ -88,7 +88,9 @@ void point_measure(const struct point *point, struct measurement *measurement)
     measurement->footprints =
         memory_new((size_t)point->count * pes, sizeof *measurement->footprints);
     for (uint32_t i = 0; i < point->count; i++) {
+        uint32_t within, group = problem_group(point->problem, point->first + i, &within);
         cube_result(point->cubes[i], &measurement->cubes[i]);
+        measurement->cubes[i].group = group == NO_GROUP ? UINT64_MAX : group;
         for (uint32_t pe = 0; pe < pes; pe++) {
             struct pe_result *result = &measurement->pes[i * pes + pe];
             struct footprint *footprint = &measurement->footprints[i * pes + pe];

@@ -143,7 +143,8 @@ static struct results_point describe(const struct study *study, const struct pro
         .query_block = prefill ? problem->launch.query_block : 0,
         .ring_depth = prefill ? options->ring_depth : 0,
         .latency_ps = summary->latency_ps,
-        .launch_ps = problem->params->launch.host_ps,
+        .launch_ps = summary->launch_ps,
+        .o_gather_bytes = summary->o_gather_bytes,
         .digest = summary->digest,
         .group_latency_ps = group_latency_ps,
         .cubes = measurement->cubes,
@@ -220,6 +221,7 @@ static bool open_output(struct study *study, const char *config_text)
         .groups = problem.groups,
         .hbm_capacity_bytes = params->hbm.capacity_bytes,
         .model_layers = (uint32_t)params->model.layers,
+        .summary = study->options->trace != TRACE_NONE,
     };
     engine_block(layout.cubes, group->size, group->rank, &layout.first_cube, &layout.local_cubes);
     study->results = results_open(group, study->options->output, &layout, study->err);

@@ -15,7 +15,9 @@ struct point_summary {
     uint32_t case_number;
     uint64_t context;
     uint32_t batch, groups;
-    uint64_t latency_ps;                             /* of the slowest group */
+    uint64_t latency_ps;     /* of the slowest group */
+    uint64_t launch_ps;      /* host launch, not part of the latency */
+    uint64_t o_gather_bytes; /* that bring group 0's O to the PE that holds most of it */
     uint64_t kv_bytes_per_cube, kv_bytes_all_layers; /* of the fullest CUBE */
     bool fits;                                       /* all layers into the stack */
     uint64_t commands[COUNT_KINDS], commands_total[COUNT_KINDS];

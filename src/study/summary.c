@@ -1,6 +1,5 @@
 #include "study/summary.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "support/hash.h"
@@ -13,6 +12,7 @@ struct share {
     uint64_t counts[COUNT_KINDS];
     uint64_t busy_max_ps[ENGINE_KINDS]; /* over PEs */
     uint64_t kv_bytes;
+    uint64_t o_bytes, o_bytes_max; /* of all PEs; of one */
     uint64_t read_bytes, sent_bytes, useful_macs, gemm_steps;
     uint64_t useful_macs_max; /* over PEs */
     uint64_t cube_link_bytes; /* outgoing, to CUBEs and SIPs */
@@ -39,6 +39,8 @@ static void add_pe(struct share *share, const struct pe_result *pe,
     for (int i = 0; i < ENGINE_KINDS; i++)
         share->busy_max_ps[i] = time_max(share->busy_max_ps[i], pe->busy_ps[i]);
     share->kv_bytes += footprint->kv_bytes;
+    share->o_bytes += footprint->o_bytes;
+    share->o_bytes_max = time_max(share->o_bytes_max, footprint->o_bytes);
     share->read_bytes += pe->read_bytes;
     share->sent_bytes += pe->sent_bytes;
     share->useful_macs += pe->useful_macs;
@@ -61,19 +63,28 @@ static struct share share_of(const struct point *point, const struct measurement
     return share;
 }
 
+/* Sums over group 0 on the way to the summary. */
+struct totals {
+    uint64_t busy_max_ps[ENGINE_KINDS];
+    uint64_t useful_macs, useful_macs_max, gemm_steps;
+    uint64_t o_bytes, o_bytes_max;
+};
+
 static void add_group_0(struct point_summary *summary, const struct share *share,
-                        uint64_t busy_max_ps[ENGINE_KINDS], uint64_t *useful, uint64_t *steps)
+                        struct totals *totals)
 {
     for (int i = 0; i < COUNT_KINDS; i++)
         summary->commands[i] += share->counts[i];
     for (int i = 0; i < ENGINE_KINDS; i++)
-        busy_max_ps[i] = time_max(busy_max_ps[i], share->busy_max_ps[i]);
+        totals->busy_max_ps[i] = time_max(totals->busy_max_ps[i], share->busy_max_ps[i]);
     summary->read_bytes += share->read_bytes;
     summary->sent_bytes += share->sent_bytes;
     summary->cube_link_bytes += share->cube_link_bytes;
-    summary->gemm_imbalance = fmax(summary->gemm_imbalance, (double)share->useful_macs_max);
-    *useful += share->useful_macs;
-    *steps += share->gemm_steps;
+    totals->useful_macs += share->useful_macs;
+    totals->useful_macs_max = time_max(totals->useful_macs_max, share->useful_macs_max);
+    totals->gemm_steps += share->gemm_steps;
+    totals->o_bytes += share->o_bytes;
+    totals->o_bytes_max = time_max(totals->o_bytes_max, share->o_bytes_max);
 }
 
 static double ratio(uint64_t part, uint64_t whole)
@@ -82,25 +93,27 @@ static double ratio(uint64_t part, uint64_t whole)
 }
 
 static void set_shares(struct point_summary *summary, const struct problem *problem,
-                       const uint64_t busy_max_ps[ENGINE_KINDS], uint64_t useful, uint64_t steps)
+                       const struct totals *totals)
 {
+    const uint64_t *busy = totals->busy_max_ps;
     const struct hw_params *params = problem->params;
-    const struct tl_launch *launch = &problem->launch;
+    uint64_t pes = (uint64_t)problem->launch.group_cubes * problem->launch.pes;
     for (int i = 0; i < ENGINE_KINDS; i++)
-        if (busy_max_ps[i] > busy_max_ps[summary->busiest])
+        if (busy[i] > busy[summary->busiest])
             summary->busiest = (enum engine_kind)i;
-    summary->busiest_share = ratio(busy_max_ps[summary->busiest], summary->latency_ps);
-    summary->gemm_busy_share = ratio(busy_max_ps[ENGINE_GEMM], summary->latency_ps);
+    summary->busiest_share = ratio(busy[summary->busiest], summary->latency_ps);
+    summary->gemm_busy_share = ratio(busy[ENGINE_GEMM], summary->latency_ps);
     uint64_t per_step = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
-    summary->gemm_useful_share = ratio(useful, steps * per_step);
-    double mean = (double)useful / (launch->group_cubes * launch->pes);
-    summary->gemm_imbalance = useful == 0 ? 0.0 : summary->gemm_imbalance / mean;
+    summary->gemm_useful_share = ratio(totals->useful_macs, totals->gemm_steps * per_step);
+    summary->gemm_imbalance = ratio(totals->useful_macs_max * pes, totals->useful_macs);
+    summary->o_gather_bytes = totals->o_bytes - totals->o_bytes_max;
 }
 
 static void condense(const struct problem *problem, const struct share *shares, uint32_t cubes,
                      struct point_summary *summary, uint64_t *group_latency_ps)
 {
-    uint64_t busy_max_ps[ENGINE_KINDS] = {0}, useful = 0, steps = 0, digest = HASH_START;
+    struct totals totals = {0};
+    uint64_t digest = HASH_START;
     uint64_t *first = memory_new(problem->groups, sizeof *first);
     memset(first, 0xff, problem->groups * sizeof *first);
     for (uint32_t i = 0; i < cubes; i++) {
@@ -116,14 +129,14 @@ static void condense(const struct problem *problem, const struct share *shares, 
         group_latency_ps[share->group] =
             time_max(group_latency_ps[share->group], share->last_store_ps);
         if (share->group == 0)
-            add_group_0(summary, share, busy_max_ps, &useful, &steps);
+            add_group_0(summary, share, &totals);
     }
     for (uint32_t g = 0; g < problem->groups; g++) {
         group_latency_ps[g] -= time_min(first[g], group_latency_ps[g]);
         summary->latency_ps = time_max(summary->latency_ps, group_latency_ps[g]);
     }
     summary->digest = hash_finish(digest);
-    set_shares(summary, problem, busy_max_ps, useful, steps);
+    set_shares(summary, problem, &totals);
     memory_free(first);
 }
 
@@ -137,6 +150,7 @@ static void describe(const struct problem *problem, struct point_summary *summar
     summary->context = launch->context;
     summary->batch = launch->batch;
     summary->groups = problem->groups;
+    summary->launch_ps = problem->params->launch.host_ps;
 }
 
 static void check_fit(const struct hw_params *params, struct point_summary *summary)
