@@ -2,10 +2,13 @@
 
 #include <string.h>
 
+#include "kernels/collective.h"
 #include "kernels/decode.h"
 #include "kernels/prefill.h"
 
 #define DECODE .abi = TL_KERNEL_ABI, .phase = TL_PHASE_DECODE
+#define COLLECTIVE                                                                                 \
+    DECODE, .placement = TL_PLACE_FIXED | TL_PLACE_CUBE_SP | TL_PLACE_PE_SP, .collective = true
 #define PREFILL .abi = TL_KERNEL_ABI, .phase = TL_PHASE_PREFILL
 
 static const struct tl_kernel_info entries[] = {
@@ -19,6 +22,16 @@ static const struct tl_kernel_info entries[] = {
      .run = kernel_prefill_rotate},
     {PREFILL, .name = "prefill-one-pe", .summary = "prefill without SP: one PE of one CUBE",
      .run = kernel_prefill_one_pe, .placement = TL_PLACE_FIXED | TL_PLACE_ONE_PE, .group_cubes = 1},
+    {COLLECTIVE, .name = "reduce", .summary = "reduce to the root, PEs then CUBEs",
+     .run = kernel_reduce},
+    {COLLECTIVE, .name = "allreduce", .summary = "reduce to the root and broadcast the same way",
+     .run = kernel_allreduce},
+    {COLLECTIVE, .name = "allreduce-ring",
+     .summary = "all-reduce as a ring over the CUBEs, between reduce and broadcast over PEs",
+     .run = kernel_allreduce_ring},
+    {COLLECTIVE, .name = "allreduce-hierarchical",
+     .summary = "all-reduce as rings over PEs, CUBEs and SIPs, each PE with its own part",
+     .run = kernel_allreduce_hierarchical},
     {0},
 };
 

@@ -69,3 +69,19 @@ void state_merge(struct tl *tl, const struct state *out, const struct state *a,
     tl_mul_to(tl, b->o, b->o, b->m);
     tl_add_to(tl, out->o, a->o, b->o);
 }
+
+void state_absorb(struct tl *tl, const struct state *into, const struct state *other)
+{
+    struct tl_tensor m = tl_maximum(tl, into->m, other->m);
+    struct tl_tensor factor = tl_sub(tl, into->m, m);
+    tl_exp_to(tl, factor, factor);
+    tl_sub_to(tl, other->m, other->m, m);
+    tl_exp_to(tl, other->m, other->m); /* the factor of the other */
+    tl_mul_to(tl, into->l, into->l, factor);
+    tl_mul_to(tl, other->l, other->l, other->m);
+    tl_add_to(tl, into->l, into->l, other->l);
+    tl_mul_to(tl, into->o, into->o, factor);
+    tl_mul_to(tl, other->o, other->o, other->m);
+    tl_add_to(tl, into->o, into->o, other->o);
+    tl_maximum_to(tl, into->m, into->m, m);
+}

@@ -31,4 +31,8 @@ void state_receive(struct tl *tl, enum tl_queue queue, const struct state *state
 void state_merge(struct tl *tl, const struct state *out, const struct state *a,
                  const struct state *b);
 
+/* The same in place: `into` becomes the merged state. Allocates in the scratch scope of the caller.
+ */
+void state_absorb(struct tl *tl, const struct state *into, const struct state *other);
+
 #endif

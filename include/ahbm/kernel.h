@@ -33,6 +33,7 @@ struct tl_kernel_info {
     uint32_t placement;   /* bits of enum tl_placement */
     uint32_t group_cubes; /* CUBEs per group; 0: as --cubes-per-group says */
     uint32_t batch;       /* requests when --batch does not say; 0: 1 */
+    bool collective;      /* --message is for it */
 };
 
 #endif

@@ -47,7 +47,11 @@ struct tl_launch {
     enum tl_reduce reduce_pe, reduce_cube;
     bool packed; /* (m, l, O) travel as one copy instead of three */
 
-    /* Prefill only. */
+    /* Collectives only: bytes of the vector that each PE brings, at q_base; its sum goes to o_base.
+     * 0: an attention problem. */
+    uint64_t message;
+
+    /* Prefill only, but for the last. */
     enum tl_shards shards;
     uint32_t query_block;   /* query positions worked on at a time */
     uint32_t ring_depth;    /* buffers for arriving KV blocks */

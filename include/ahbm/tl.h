@@ -52,7 +52,8 @@ enum tl_queue {
     TL_SIP_W
 };
 
-enum tl_axis { TL_AXIS_PE, TL_AXIS_CUBE, TL_AXIS_GROUP };
+/* PEs of the CUBE, CUBEs of the group, groups of the system, SIPs of the system. */
+enum tl_axis { TL_AXIS_PE, TL_AXIS_CUBE, TL_AXIS_GROUP, TL_AXIS_SIP };
 
 /* x grows to the east, y to the south. */
 struct tl_position {
@@ -80,7 +81,8 @@ typedef void tl_kernel(struct tl *tl, const struct tl_launch *launch);
 /* ---- geometry ---- */
 uint32_t tl_program_id(struct tl *tl, enum tl_axis axis);
 uint32_t tl_num_programs(struct tl *tl, enum tl_axis axis);
-/* Where PE (CUBE) `index` lies in the grid of its CUBE (group), and the reverse. Not for groups. */
+/* Where PE (CUBE, SIP) `index` lies in the grid of its CUBE (group, system), and the reverse. Not
+ * for groups. */
 struct tl_position tl_position(struct tl *tl, enum tl_axis axis, uint32_t index);
 uint32_t tl_index_at(struct tl *tl, enum tl_axis axis, struct tl_position position);
 /* The queue pair that leads to the neighbour `peer` on this axis; an error when it is none. */

@@ -13,6 +13,7 @@ enum key {
     KEY_KERNEL,
     KEY_BATCH,
     KEY_QUERY_LEN,
+    KEY_MESSAGE,
     KEY_CONFIG,
     KEY_SET,
     KEY_CUBES,
@@ -55,6 +56,11 @@ static const struct argp_option table[] = {
     {"query-len", KEY_QUERY_LEN, "T", 0,
      "Query positions per request, the last ones of the context (default: 1 in decode, the whole "
      "context in prefill)",
+     0},
+    {"message", KEY_MESSAGE, "BYTES", 0,
+     "Collective kernels: sum a vector of so many bytes per PE, 32 to 64M, instead of reducing the "
+     "(m, "
+     "l, O) of the context",
      0},
     {"kernel", KEY_KERNEL, "NAME|FILE.so", 0,
      "Kernel to run: a shipped one (see --list-kernels) or a shared object of your own (default: "
@@ -169,6 +175,8 @@ static bool set_problem(int key, const char *text, struct study_options *study, 
         return parse_u32("batch", text, 1, 65536, &study->batch, err);
     case KEY_QUERY_LEN:
         return parse_u32("query-len", text, 1, UINT32_MAX, &study->query_len, err);
+    case KEY_MESSAGE:
+        return words_number("message", text, 32, UINT64_C(64) << 20, &study->message, err);
     case KEY_KERNEL:
         study->kernel = text;
         return true;
@@ -295,7 +303,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         ok = error_set(parse->err, ERROR_USAGE, "'%.80s' is not an option (see --help)", text);
     else if (key < KEY_CASE || key > KEY_VERSION)
         return ARGP_ERR_UNKNOWN;
-    else if (key <= KEY_QUERY_LEN || key == KEY_CUBES)
+    else if (key <= KEY_MESSAGE || key == KEY_CUBES)
         ok = set_problem(key, text, &options->study, parse->err);
     else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
         ok = set_form(key, text, &options->study, parse->err);

@@ -65,5 +65,10 @@ const struct tl_kernel_info *kernel_resolve(const struct study_options *options,
                   phase_name(info->phase), phase_name(options->phase));
     else if (options->cases_given && info->placement != TL_PLACE_BY_CASE)
         error_set(err, ERROR_USAGE, "--case: kernel %s has a placement of its own", info->name);
+    else if (options->message > 0 && !info->collective)
+        error_set(err, ERROR_USAGE, "--message: kernel %s is no collective", info->name);
+    else if (options->message % 4 != 0)
+        error_set(err, ERROR_USAGE, "--message: %llu bytes are not whole f32 numbers",
+                  (unsigned long long)options->message);
     return err->code == ERROR_NONE ? info : NULL;
 }

@@ -42,8 +42,20 @@ static uint64_t most_tokens(const struct tl_launch *launch)
     return ceil_div(shard, launch->tile) * launch->tile;
 }
 
+/* A vector and its sum, nothing else. */
+static void place_message(struct tl_launch *launch)
+{
+    launch->q_base = 0;
+    launch->q_stride = launch->o_stride = align(launch->message);
+    launch->o_base = launch->q_stride;
+}
+
 void memory_map_place(struct tl_launch *launch)
 {
+    if (launch->message > 0) {
+        place_message(launch);
+        return;
+    }
     uint64_t rows = most_rows(launch);
     launch->q_base = 0;
     launch->q_stride = align(rows * row_bytes(launch));
@@ -71,6 +83,8 @@ static struct footprint decode_footprint(const struct tl_launch *launch, uint32_
 
 struct footprint memory_map_footprint(const struct tl_launch *launch, uint32_t cube, uint32_t pe)
 {
+    if (launch->message > 0)
+        return (struct footprint){.q_bytes = launch->message};
     if (launch->phase == TL_PHASE_DECODE)
         return decode_footprint(launch, cube, pe);
     return (struct footprint){

@@ -22,6 +22,7 @@ struct study_options {
     uint32_t batch, query_len, cubes_per_group, tile;
     uint32_t record_ahead, ring_depth;
     enum tl_shards shards;
+    uint64_t message; /* bytes; 0: none */
     enum tl_reduce reduce_pe, reduce_cube;
     bool packed, tp_redundant;
     enum tl_gemm gemm;

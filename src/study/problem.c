@@ -135,6 +135,7 @@ static void set_model(struct problem *problem, const struct study_options *optio
     const struct hw_params *params = problem->params;
     launch->phase = problem->kernel->phase;
     launch->context = context;
+    launch->message = options->message;
     launch->batch = options->batch           ? options->batch
                     : problem->kernel->batch ? problem->kernel->batch
                                              : 1;
