@@ -4,11 +4,13 @@
 
 #include "kernels/collective.h"
 #include "kernels/decode.h"
+#include "kernels/decode_fanout.h"
 #include "kernels/prefill.h"
+#include "kernels/prefill_fanout.h"
 
 #define DECODE .abi = TL_KERNEL_ABI, .phase = TL_PHASE_DECODE
-#define COLLECTIVE                                                                                 \
-    DECODE, .placement = TL_PLACE_FIXED | TL_PLACE_CUBE_SP | TL_PLACE_PE_SP, .collective = true
+#define ALL_PES (TL_PLACE_FIXED | TL_PLACE_CUBE_SP | TL_PLACE_PE_SP)
+#define COLLECTIVE DECODE, .placement = ALL_PES, .collective = true
 #define PREFILL .abi = TL_KERNEL_ABI, .phase = TL_PHASE_PREFILL
 
 static const struct tl_kernel_info entries[] = {
@@ -22,6 +24,27 @@ static const struct tl_kernel_info entries[] = {
      .run = kernel_prefill_rotate},
     {PREFILL, .name = "prefill-one-pe", .summary = "prefill without SP: one PE of one CUBE",
      .run = kernel_prefill_one_pe, .placement = TL_PLACE_FIXED | TL_PLACE_ONE_PE, .group_cubes = 1},
+    {DECODE, .name = "decode-fanout",
+     .summary = "baseline: all-to-all fan-out of (m, l, O) in N - 1 steps",
+     .run = kernel_decode_fanout, .placement = ALL_PES},
+    {DECODE, .name = "decode-mha",
+     .summary = "baseline: a KV head for each query head, nothing folded, cases 1-4",
+     .run = kernel_decode, .heads_apart = true},
+    {PREFILL, .name = "prefill-fanout",
+     .summary = "baseline: bidirectional K/V fan-out, no overlap, no causal skip",
+     .run = kernel_prefill_fanout, .placement = ALL_PES, .ring_depth = PREFILL_FANOUT_DEPTH},
+    {DECODE, .name = "panel-single-decode",
+     .summary = "short context, one user: a KV head per CUBE, chain over its PEs",
+     .run = kernel_decode, .placement = TL_PLACE_FIXED | TL_PLACE_PE_SP, .group_cubes = 1},
+    {DECODE, .name = "panel-multi-decode",
+     .summary = "short context, 8 users: chain in the CUBE, then reduce over 8 CUBEs",
+     .run = kernel_decode, .placement = ALL_PES, .group_cubes = 8, .batch = 8},
+    {PREFILL, .name = "panel-single-prefill",
+     .summary = "short context, one user: a KV head per CUBE, query positions over its PEs",
+     .run = kernel_prefill, .placement = TL_PLACE_FIXED, .group_cubes = 1},
+    {PREFILL, .name = "panel-multi-prefill",
+     .summary = "short context, 8 users: Ring KV over 8 CUBEs, a query head each",
+     .run = kernel_prefill, .placement = ALL_PES, .group_cubes = 8, .batch = 8},
     {COLLECTIVE, .name = "reduce", .summary = "reduce to the root, PEs then CUBEs",
      .run = kernel_reduce},
     {COLLECTIVE, .name = "allreduce", .summary = "reduce to the root and broadcast the same way",

@@ -6,15 +6,11 @@
 
 #include <ahbm/tl.h>
 
-#include "kernels/prefill_place.h"
+#include "kernels/prefill_work.h"
 #include "kernels/ring.h"
 #include "kernels/tile.h"
 
 enum { ROTATION_DEPTH_MAX = 64 };
-
-struct kv {
-    struct tl_tensor k, v; /* [dim, width], [width, dim] bf16 */
-};
 
 struct rotation {
     const struct tl_launch *launch;

@@ -34,6 +34,8 @@ struct tl_kernel_info {
     uint32_t group_cubes; /* CUBEs per group; 0: as --cubes-per-group says */
     uint32_t batch;       /* requests when --batch does not say; 0: 1 */
     bool collective;      /* --message is for it */
+    bool heads_apart;     /* no grouping: G requests of one head instead of one of G heads */
+    uint32_t ring_depth;  /* buffers for KV tiles; 0: as --ring-depth says */
 };
 
 #endif

@@ -144,6 +144,10 @@ static void set_model(struct problem *problem, const struct study_options *optio
                                                             : 1;
     launch->group_heads = (uint32_t)(params->model.query_heads / params->model.kv_heads);
     launch->head_dim = (uint32_t)params->model.head_dim;
+    if (problem->kernel->heads_apart) {
+        launch->batch *= launch->group_heads;
+        launch->group_heads = 1;
+    }
 }
 
 static void set_placement(struct problem *problem)
@@ -161,8 +165,10 @@ static void set_placement(struct problem *problem)
     launch->one_pe = placement & TL_PLACE_ONE_PE;
 }
 
-static void set_form(struct tl_launch *launch, const struct study_options *options, bool rotate)
+static void set_form(struct problem *problem, const struct study_options *options)
 {
+    struct tl_launch *launch = &problem->launch;
+    const struct tl_kernel_info *kernel = problem->kernel;
     launch->tp_redundant = options->tp_redundant;
     launch->form = options->form;
     launch->gemm = options->gemm;
@@ -170,12 +176,12 @@ static void set_form(struct tl_launch *launch, const struct study_options *optio
     launch->reduce_cube = options->reduce_cube;
     launch->packed = options->packed;
     launch->shards = options->shards;
-    launch->ring_depth = options->ring_depth;
+    launch->ring_depth = kernel->ring_depth ? kernel->ring_depth : options->ring_depth;
     launch->tile = options->tile ? options->tile : STUDY_DEFAULT_TILE;
     if (launch->phase != TL_PHASE_PREFILL)
         return;
     uint32_t most = options->tile ? options->tile : STUDY_DEFAULT_PREFILL_TILE;
-    if (!prefill_choose(launch, most, rotate))
+    if (!prefill_choose(launch, most, rotates(kernel)))
         launch->query_block = 0; /* problem_check() refuses it */
 }
 
@@ -193,7 +199,7 @@ void problem_init(struct problem *problem, const struct hw_params *params,
     set_geometry(problem);
     set_model(problem, options, context);
     set_placement(problem);
-    set_form(&problem->launch, options, rotates(problem->kernel));
+    set_form(problem, options);
     if (problem->launch.phase == TL_PHASE_DECODE || problem->launch.query_block != 0)
         memory_map_place(&problem->launch);
 }

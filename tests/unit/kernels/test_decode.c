@@ -69,6 +69,19 @@ static void test_counts_of_the_study(void)
     check_counts(4, 189, 192, 128);
 }
 
+/* N (N - 1) states over the PEs of 8 CUBEs, and over the CUBEs 8 times. */
+static void test_counts_of_the_fanout(void)
+{
+    struct tl_launch launch = study_launch(4);
+    struct group *group =
+        group_new(&launch, kernel_find("decode-fanout")->run, 1024 * (uint64_t)MIB, false);
+    group_run(group);
+    CU_ASSERT_FALSE(group->stuck);
+    CU_ASSERT_EQUAL(group_total(group, OP_SEND), 3 * (8 * 8 * 7 + 8 * 8 * 7));
+    CU_ASSERT_EQUAL(group_total(group, OP_STORE), 64);
+    group_free(group);
+}
+
 static void test_packed_counts(void)
 {
     struct tl_launch launch = study_launch(4);
@@ -258,37 +271,71 @@ static const struct group_pe *root_of(const struct group *group, uint32_t r)
     return group_pe(group, cube, pe);
 }
 
-static double error_of(const struct group *group)
+static double error_on(const struct group *group, const struct group_pe *pe, uint32_t r)
 {
     const struct tl_launch *launch = &group->launch;
     double worst = 0, wanted[DIM];
-    for (uint32_t r = 0; r < launch->batch; r++)
-        for (uint32_t row = 0; row < launch->group_heads * launch->query_len; row++) {
-            uint32_t position = row % launch->query_len;
-            reference(r, row, launch->context - launch->query_len + position + 1, wanted);
-            const uint8_t *out = root_of(group, r)->memory.share + launch->o_base +
-                                 r * launch->o_stride + (uint64_t)row * DIM * 2;
-            worst = fmax(worst, row_error(out, wanted));
-        }
+    for (uint32_t row = 0; row < launch->group_heads * launch->query_len; row++) {
+        uint32_t position = row % launch->query_len;
+        reference(r, row, launch->context - launch->query_len + position + 1, wanted);
+        const uint8_t *out =
+            pe->memory.share + launch->o_base + r * launch->o_stride + (uint64_t)row * DIM * 2;
+        worst = fmax(worst, row_error(out, wanted));
+    }
     return worst;
 }
 
-static void check_values(const struct tl_launch *launch)
+/* On the roots of the requests, or on every PE. */
+static double error_of(const struct group *group, bool everywhere)
 {
-    struct group *group = group_new(launch, kernel_find("decode")->run, small_share(launch), true);
+    double worst = 0;
+    for (uint32_t r = 0; r < group->launch.batch; r++)
+        if (everywhere)
+            for (uint32_t i = 0; i < group_size(group); i++)
+                worst = fmax(worst, error_on(group, &group->pes[i], r));
+        else
+            worst = fmax(worst, error_on(group, root_of(group, r), r));
+    return worst;
+}
+
+static void check_kernel(const struct tl_launch *launch, const char *kernel, bool everywhere)
+{
+    struct group *group = group_new(launch, kernel_find(kernel)->run, small_share(launch), true);
     fill(group);
     group_run(group);
     if (group->error.code != ERROR_NONE)
         printf("\n  %s\n", group->error.text);
     CU_ASSERT_EQUAL(group->error.code, ERROR_NONE);
     CU_ASSERT_FALSE(group->stuck);
-    double worst = error_of(group);
+    CU_ASSERT_EQUAL(group->left, 0);
+    double worst = error_of(group, everywhere);
     if (!(worst < 0.01))
-        printf("\n  case %d%d S %llu form %d gemm %d packed %d: error %g\n", launch->cube_sp,
-               launch->pe_sp, (unsigned long long)launch->context, launch->form, launch->gemm,
-               launch->packed, worst);
+        printf("\n  %s case %d%d S %llu form %d gemm %d packed %d: error %g\n", kernel,
+               launch->cube_sp, launch->pe_sp, (unsigned long long)launch->context, launch->form,
+               launch->gemm, launch->packed, worst);
     CU_ASSERT_TRUE(worst < 0.01);
     group_free(group);
+}
+
+static void check_values(const struct tl_launch *launch)
+{
+    check_kernel(launch, "decode", false);
+}
+
+static void test_values_of_collectives(void)
+{
+    for (uint64_t context = 3; context <= 203; context += 100)
+        for (uint32_t cubes = 1; cubes <= 8; cubes += cubes == 1 ? 3 : 4) {
+            struct tl_launch launch = small_launch(4, context, 2);
+            launch.group_cubes = cubes;
+            launch.cube_columns = cubes > 1 ? cubes / 2 : 1;
+            launch.cube_rows = cubes > 1 ? 2 : 1;
+            check_kernel(&launch, "decode-fanout", true);
+            check_kernel(&launch, "reduce", false);
+            check_kernel(&launch, "allreduce", true);
+            check_kernel(&launch, "allreduce-ring", true);
+            check_kernel(&launch, "allreduce-hierarchical", true);
+        }
 }
 
 static void test_values(void)
@@ -372,7 +419,8 @@ static void test_values_of_positions(void)
 }
 
 CHECK_MAIN("kernels/decode", CHECK_TEST(test_values_of_positions),
-           CHECK_TEST(test_counts_of_the_study), CHECK_TEST(test_packed_counts),
+           CHECK_TEST(test_values_of_collectives), CHECK_TEST(test_counts_of_the_study),
+           CHECK_TEST(test_counts_of_the_fanout), CHECK_TEST(test_packed_counts),
            CHECK_TEST(test_copies_do_not_depend_on_context), CHECK_TEST(test_scratch),
            CHECK_TEST(test_batch_runs_where_it_should), CHECK_TEST(test_redundant),
            CHECK_TEST(test_errors), CHECK_TEST(test_values), CHECK_TEST(test_values_of_forms),

@@ -229,6 +229,23 @@ static void test_spilling(void)
         }
 }
 
+/* The baseline computes the whole square, masked. */
+static void test_fanout(void)
+{
+    for (uint32_t queries = 1; queries <= 131; queries += 65)
+        for (uint32_t cubes = 1; cubes <= 8; cubes += cubes == 1 ? 3 : 4) {
+            struct tl_launch launch = launch_of(4, 131, queries, cubes);
+            launch.ring_depth = 5;
+            check_values(launch, "prefill-fanout");
+        }
+    struct tl_launch launch = launch_of(4, 300, 300, 4);
+    launch.query_block = 8;
+    launch.ring_depth = 5;
+    launch.scratch_bytes = 24 * 1024;
+    CU_ASSERT_TRUE(prefill_ring_plan(&launch, false).slots > 0);
+    check_values(launch, "prefill-fanout");
+}
+
 static void test_one_pe(void)
 {
     struct tl_launch launch = launch_of(2, 77, 77, 1);
@@ -442,6 +459,6 @@ static void test_errors(void)
 
 CHECK_MAIN("kernels/prefill", CHECK_TEST(test_values), CHECK_TEST(test_shards),
            CHECK_TEST(test_options), CHECK_TEST(test_spilling), CHECK_TEST(test_one_pe),
-           CHECK_TEST(test_counts), CHECK_TEST(test_counts_of_spilling),
+           CHECK_TEST(test_fanout), CHECK_TEST(test_counts), CHECK_TEST(test_counts_of_spilling),
            CHECK_TEST(test_counts_of_rotations), CHECK_TEST(test_choice),
            CHECK_TEST(test_placement), CHECK_TEST(test_errors))
