@@ -10,17 +10,14 @@ static struct tl_tensor probabilities(struct tl *tl, struct tl_tensor scores, st
 
 /* All tokens in one tile: no running state to merge with. Here as below P . V starts as soon as P
  * is there; the row sums are formed beside it. */
-static void sweep_one_shot(struct tl *tl, const struct tile_source *source,
-                           const struct state *state)
+static void sweep_one_shot(struct tl *tl, const struct tile_pair *pair, const struct state *state)
 {
-    struct tile_pair pair = tile_pair_new(tl, source);
-    tile_start_keys(tl, &pair, 0);
-    tile_start_values(tl, &pair, 0);
-    struct tl_tensor scores = tile_scores(tl, &pair, 0);
-    tile_mask(tl, source, 0, scores);
+    tile_start_values(tl, pair, 0);
+    struct tl_tensor scores = tile_scores(tl, pair, 0);
+    tile_mask(tl, &pair->source, 0, scores);
     tl_max_to(tl, state->m, scores);
     struct tl_tensor p = probabilities(tl, scores, state->m);
-    tile_output(tl, &pair, 0, state->o, p);
+    tile_output(tl, pair, 0, state->o, p);
     tl_sum_to(tl, state->l, scores);
 }
 
@@ -44,22 +41,20 @@ static void merge_tile(struct tl *tl, const struct tile_pair *pair, uint64_t j,
 
 /* The scores of tile j + 1 are started before the softmax of tile j. The running maximum changes
  * between two buffers so that the last one is the state's. */
-static void sweep_tiled(struct tl *tl, const struct tile_source *source, const struct state *state)
+static void sweep_tiled(struct tl *tl, const struct tile_pair *pair, const struct state *state)
 {
-    uint64_t tiles = tile_count(source);
-    struct tile_pair pair = tile_pair_new(tl, source);
+    uint64_t tiles = tile_count(&pair->source);
     struct tl_tensor m[2] = {state->m, tl_empty(tl, state->m.rows, 1, TL_F32)};
-    tile_start_keys(tl, &pair, 0);
     struct state running = *state;
     running.m = m[tiles % 2];
     state_clear(tl, &running);
     for (uint64_t j = 0; j < tiles; j++) {
-        tile_start_values(tl, &pair, j);
+        tile_start_values(tl, pair, j);
         if (j + 1 < tiles)
-            tile_start_keys(tl, &pair, j + 1);
+            tile_start_keys(tl, pair, j + 1);
         TL_SCRATCH_SCOPE(tl)
         {
-            merge_tile(tl, &pair, j, state, m[(tiles - j) % 2], m[(tiles - j - 1) % 2]);
+            merge_tile(tl, pair, j, state, m[(tiles - j) % 2], m[(tiles - j - 1) % 2]);
         }
     }
 }
@@ -124,20 +119,31 @@ static enum tl_form form_of(struct tl *tl, const struct tile_source *source)
     return launch->form;
 }
 
+void attention_start(struct tl *tl, const struct tile_pair *pair)
+{
+    if (pair->source.tokens > 0)
+        tile_start_keys(tl, pair, 0);
+}
+
+void attention_finish(struct tl *tl, const struct tile_pair *pair, const struct state *state)
+{
+    if (pair->source.tokens == 0)
+        state_clear(tl, state);
+    else if (form_of(tl, &pair->source) == TL_FORM_ONE_SHOT)
+        sweep_one_shot(tl, pair, state);
+    else
+        sweep_tiled(tl, pair, state);
+}
+
 void attention_sweep(struct tl *tl, const struct tile_source *source, const struct state *state)
 {
     if (source->tokens == 0) {
         state_clear(tl, state);
-        return;
-    }
-    switch (form_of(tl, source)) {
-    case TL_FORM_ONE_SHOT:
-        sweep_one_shot(tl, source, state);
-        break;
-    case TL_FORM_SOFTMAX_MERGE:
+    } else if (form_of(tl, source) == TL_FORM_SOFTMAX_MERGE) {
         sweep_softmax_merge(tl, source, state);
-        break;
-    default:
-        sweep_tiled(tl, source, state);
+    } else {
+        struct tile_pair pair = tile_pair_new(tl, source);
+        attention_start(tl, &pair);
+        attention_finish(tl, &pair, state);
     }
 }

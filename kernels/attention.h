@@ -11,4 +11,9 @@
  * launch->form and launch->gemm ask for. Allocates in the scratch scope of the caller. */
 void attention_sweep(struct tl *tl, const struct tile_source *source, const struct state *state);
 
+/* The same in two halves, with buffers of the caller's that may be larger: between them something
+ * else may be done while the first scores are computed. Not in the softmax_merge form. */
+void attention_start(struct tl *tl, const struct tile_pair *pair);
+void attention_finish(struct tl *tl, const struct tile_pair *pair, const struct state *state);
+
 #endif

@@ -2,23 +2,13 @@
 
 #include "kernels/decode_request.h"
 #include "kernels/placement.h"
-#include "kernels/reduce.h"
-
-/* From the PEs of each CUBE to its root PE, from there over the CUBEs; false on a PE that handed
- * its state on. */
-static bool reduce(struct tl *tl, const struct tl_launch *launch, struct state *state)
-{
-    if (launch->pe_sp && !reduce_to_root(tl, TL_AXIS_PE, launch->reduce_pe, state))
-        return false;
-    return !launch->cube_sp || reduce_to_root(tl, TL_AXIS_CUBE, launch->reduce_cube, state);
-}
 
 static void run_request(struct tl *tl, const struct tl_launch *launch, uint32_t request)
 {
     TL_SCRATCH_SCOPE(tl)
     {
         struct state state = decode_sweep(tl, launch, request, launch->pe);
-        if (reduce(tl, launch, &state))
+        if (decode_reduce(tl, launch, &state))
             decode_store(tl, launch, request, &state);
     }
 }

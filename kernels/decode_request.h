@@ -5,9 +5,22 @@
 #include <ahbm/tl.h>
 
 #include "kernels/state.h"
+#include "kernels/tile.h"
 
 /* Ends the recording when the launch is none for a decode. */
 void decode_check(struct tl *tl, const struct tl_launch *launch);
+
+/* Rows of a query block: heads and positions are folded into the M of the GEMMs. */
+uint32_t decode_rows(const struct tl_launch *launch);
+
+/* Request `request` with Q, K and V in the share of PE `pe` of this CUBE; source.q is Q in HBM, to
+ * be loaded. */
+struct tile_source decode_open(struct tl *tl, const struct tl_launch *launch, uint32_t request,
+                               uint32_t pe);
+
+/* From the PEs of each CUBE to its root PE, from there over the CUBEs; false on a PE that handed
+ * its state on. */
+bool decode_reduce(struct tl *tl, const struct tl_launch *launch, struct state *state);
 
 /* Sweeps the tokens of `request` that lie in the share of PE `pe` of this CUBE. Allocates in the
  * caller's scratch scope. */

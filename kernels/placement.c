@@ -1,5 +1,7 @@
 #include "kernels/placement.h"
 
+#include <stddef.h>
+
 uint32_t placement_ranks(const struct tl_launch *launch)
 {
     return (launch->cube_sp ? launch->group_cubes : 1) * (launch->pe_sp ? launch->pes : 1);
@@ -16,6 +18,11 @@ uint32_t placement_rank(const struct tl_launch *launch, uint32_t cube, uint32_t 
 static uint32_t offset(uint32_t ranks, uint32_t rank, uint32_t start)
 {
     return (rank + (ranks - start % ranks)) % ranks;
+}
+
+uint64_t placement_context(const struct tl_launch *launch, uint32_t request)
+{
+    return launch->contexts != NULL ? launch->contexts[request] : launch->context;
 }
 
 uint64_t placement_tokens(uint64_t context, uint32_t ranks, uint32_t rank, uint32_t start)

@@ -14,6 +14,9 @@ uint32_t placement_ranks(const struct tl_launch *launch);
 /* The rank of PE (cube, pe); in a level that does not share the cache all have the same. */
 uint32_t placement_rank(const struct tl_launch *launch, uint32_t cube, uint32_t pe);
 
+/* The length of `request`. */
+uint64_t placement_context(const struct tl_launch *launch, uint32_t request);
+
 /* Tokens of `context` that lie on `rank` of `ranks`. */
 uint64_t placement_tokens(uint64_t context, uint32_t ranks, uint32_t rank, uint32_t start);
 

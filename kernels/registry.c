@@ -5,6 +5,7 @@
 #include "kernels/collective.h"
 #include "kernels/decode.h"
 #include "kernels/decode_fanout.h"
+#include "kernels/decode_pipelined.h"
 #include "kernels/prefill.h"
 #include "kernels/prefill_fanout.h"
 
@@ -17,6 +18,9 @@ static const struct tl_kernel_info entries[] = {
     {DECODE, .name = "decode", .summary = "long-context decode, cases 1-4", .run = kernel_decode},
     {DECODE, .name = "decode-one-pe", .summary = "decode without SP: one PE of one CUBE",
      .run = kernel_decode_one_pe, .placement = TL_PLACE_FIXED | TL_PLACE_ONE_PE, .group_cubes = 1},
+    {DECODE, .name = "decode-pipelined",
+     .summary = "decode of a batch: a request's reduction hides behind the next one's sweep",
+     .run = kernel_decode_pipelined},
     {PREFILL, .name = "prefill", .summary = "long-context prefill, cases 1-4 (1 and 4: Ring KV)",
      .run = kernel_prefill},
     {PREFILL, .name = "prefill-rotate",

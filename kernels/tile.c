@@ -46,7 +46,7 @@ struct tl_tensor tile_values(struct tl *tl, const struct tile_source *source, ui
 void tile_mask(struct tl *tl, const struct tile_source *source, uint64_t j, struct tl_tensor scores)
 {
     const struct tl_launch *launch = source->launch;
-    uint64_t query = launch->context - launch->query_len;
+    uint64_t query = source->context - launch->query_len;
     uint64_t key = source->first + j * launch->tile * source->stride;
     if (key + (scores.cols - 1) * source->stride <= query)
         return;

@@ -13,7 +13,8 @@ struct tile_source {
     uint32_t pe; /* in whose HBM share they lie */
     uint64_t k_addr, v_addr;
     uint64_t tokens;
-    uint64_t first, stride; /* the tokens are first, first + stride, ... of the context */
+    uint64_t context;       /* of the request */
+    uint64_t first, stride; /* the tokens are first, first + stride, ... of it */
     struct tl_tensor q;     /* [rows, dim] bf16 in scratch */
 };
 

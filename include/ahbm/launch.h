@@ -30,11 +30,13 @@ struct tl_launch {
 
     /* The attention problem: one KV head and its query heads. */
     enum tl_phase phase;
-    uint64_t context;     /* S, tokens */
-    uint32_t batch;       /* B, requests */
-    uint32_t query_len;   /* T_q, positions per request */
-    uint32_t group_heads; /* G, query heads per KV head */
-    uint32_t head_dim;    /* d */
+    uint64_t context;         /* S, tokens */
+    uint32_t batch;           /* B, requests */
+    const uint64_t *contexts; /* [batch], decode: each request's own length, at most `context`;
+                                 NULL: all have `context` */
+    uint32_t query_len;       /* T_q, positions per request */
+    uint32_t group_heads;     /* G, query heads per KV head */
+    uint32_t head_dim;        /* d */
 
     /* Placement and form. */
     bool cube_sp;      /* the KV cache is split over CUBEs, else replicated */

@@ -14,6 +14,7 @@ enum key {
     KEY_BATCH,
     KEY_QUERY_LEN,
     KEY_MESSAGE,
+    KEY_REQUESTS,
     KEY_CONFIG,
     KEY_SET,
     KEY_CUBES,
@@ -53,6 +54,11 @@ static const struct argp_option table[] = {
     {"context", KEY_CONTEXT, "LIST", 0,
      "Context lengths in tokens: 8192, or 8K,32K,1M, or 8K..1M (doubling); default 8192", 0},
     {"batch", KEY_BATCH, "B", 0, "Requests per group (default: the kernel's, mostly 1)", 0},
+    {"requests", KEY_REQUESTS, "FILE", 0,
+     "Decode: a file with one context length per line, one line per request; stands for --batch "
+     "and "
+     "--context",
+     0},
     {"query-len", KEY_QUERY_LEN, "T", 0,
      "Query positions per request, the last ones of the context (default: 1 in decode, the whole "
      "context in prefill)",
@@ -177,6 +183,8 @@ static bool set_problem(int key, const char *text, struct study_options *study, 
         return parse_u32("query-len", text, 1, UINT32_MAX, &study->query_len, err);
     case KEY_MESSAGE:
         return words_number("message", text, 32, UINT64_C(64) << 20, &study->message, err);
+    case KEY_REQUESTS:
+        return words_requests("requests", text, &study->request_contexts, &study->batch, err);
     case KEY_KERNEL:
         study->kernel = text;
         return true;
@@ -303,7 +311,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         ok = error_set(parse->err, ERROR_USAGE, "'%.80s' is not an option (see --help)", text);
     else if (key < KEY_CASE || key > KEY_VERSION)
         return ARGP_ERR_UNKNOWN;
-    else if (key <= KEY_MESSAGE || key == KEY_CUBES)
+    else if (key <= KEY_REQUESTS || key == KEY_CUBES)
         ok = set_problem(key, text, &options->study, parse->err);
     else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
         ok = set_form(key, text, &options->study, parse->err);
@@ -340,14 +348,28 @@ static void set_defaults(struct options *options)
     options->study.contexts_count = 1;
 }
 
+/* With a length for each request the longest is the point's. */
+static void complete(struct study_options *study)
+{
+    if (study->request_contexts == NULL)
+        return;
+    study->contexts_count = 1;
+    study->contexts[0] = 0;
+    for (uint32_t r = 0; r < study->batch; r++)
+        if (study->request_contexts[r] > study->contexts[0])
+            study->contexts[0] = study->request_contexts[r];
+}
+
 bool options_parse(struct options *options, int argc, char **argv, struct error *err)
 {
     struct parse parse = {options, err};
     int at = 0;
     set_defaults(options);
     unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP;
-    if (argp_parse(&parser, argc, argv, flags, &at, &parse) == 0 && err->code == ERROR_NONE)
+    if (argp_parse(&parser, argc, argv, flags, &at, &parse) == 0 && err->code == ERROR_NONE) {
+        complete(&options->study);
         return true;
+    }
     const char *culprit = at > 0 && at <= argc ? argv[at - 1] : "";
     return error_set(err, ERROR_USAGE,
                      "option '%.80s' is unknown, ambiguous or lacks its value (see --help)",
@@ -357,6 +379,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
 void options_fini(struct options *options)
 {
     memory_free(options->study.contexts);
+    memory_free(options->study.request_contexts);
     memory_free(options->assignments);
 }
 

@@ -1,6 +1,7 @@
 #include "cli/words.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -106,4 +107,35 @@ bool words_contexts(const char *option, const char *text, uint64_t **list, uint3
         if (*end == '\0')
             return true;
     }
+}
+
+/* The word of a line, or NULL when the line has none. */
+static char *word_of(char *line)
+{
+    line += strspn(line, " \t\r\n");
+    line[strcspn(line, " \t\r\n")] = '\0';
+    return *line == '\0' || *line == '#' ? NULL : line;
+}
+
+bool words_requests(const char *option, const char *path, uint64_t **list, uint32_t *count,
+                    struct error *err)
+{
+    char line[256];
+    uint64_t value;
+    FILE *file = fopen(path, "r");
+    memory_free(*list);
+    *list = NULL;
+    *count = 0;
+    if (file == NULL)
+        return error_set(err, ERROR_USAGE, "--%s: cannot read '%.200s': %s", option, path,
+                         strerror(errno));
+    while (err->code == ERROR_NONE && fgets(line, sizeof line, file) != NULL) {
+        char *word = word_of(line);
+        if (word != NULL && words_number(option, word, 1, CONTEXT_MAX, &value, err))
+            append(option, value, list, count, err);
+    }
+    fclose(file);
+    if (err->code == ERROR_NONE && *count == 0)
+        error_set(err, ERROR_USAGE, "--%s: '%.200s' has no lengths", option, path);
+    return err->code == ERROR_NONE;
 }

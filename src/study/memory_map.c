@@ -73,8 +73,9 @@ static struct footprint decode_footprint(const struct tl_launch *launch, uint32_
     uint32_t ranks = placement_ranks(launch), rank = placement_rank(launch, cube, pe);
     for (uint32_t request = 0; request < launch->batch; request++) {
         if (launch->pe_sp || pe == placement_worker(launch, request))
-            footprint.kv_bytes += 2 * row_bytes(launch) *
-                                  placement_tokens(launch->context, ranks, rank, request % ranks);
+            footprint.kv_bytes +=
+                2 * row_bytes(launch) *
+                placement_tokens(placement_context(launch, request), ranks, rank, request % ranks);
         if (placement_pe_works(launch, cube, pe, request))
             footprint.q_bytes += launch->group_heads * launch->query_len * row_bytes(launch);
     }

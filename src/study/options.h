@@ -17,7 +17,8 @@ struct study_options {
     bool cases_given;   /* else a kernel may have a placement of its own */
     uint64_t *contexts; /* tokens, in the order given */
     uint32_t contexts_count;
-    const char *kernel; /* NULL: the phase's */
+    uint64_t *request_contexts; /* of each request of the batch; NULL: all have the point's */
+    const char *kernel;         /* NULL: the phase's */
     /* 0: not given, the kernel or the phase decides. */
     uint32_t batch, query_len, cubes_per_group, tile;
     uint32_t record_ahead, ring_depth;

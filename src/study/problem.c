@@ -66,6 +66,8 @@ static bool check_group(const struct geometry *geometry, const struct tl_kernel_
 static bool check_queries(const struct study_options *options, enum tl_phase phase,
                           struct error *err)
 {
+    if (options->request_contexts != NULL && phase != TL_PHASE_DECODE)
+        return error_set(err, ERROR_USAGE, "--requests: lengths of their own are for decode");
     for (uint32_t i = 0; i < options->contexts_count; i++) {
         uint64_t context = options->contexts[i];
         if (options->query_len > context)
@@ -139,6 +141,7 @@ static void set_model(struct problem *problem, const struct study_options *optio
     launch->batch = options->batch           ? options->batch
                     : problem->kernel->batch ? problem->kernel->batch
                                              : 1;
+    launch->contexts = options->request_contexts;
     launch->query_len = options->query_len                  ? options->query_len
                         : launch->phase == TL_PHASE_PREFILL ? (uint32_t)context
                                                             : 1;

@@ -235,7 +235,7 @@ static uint64_t small_share(const struct tl_launch *launch)
 static void fill_shard(const struct tl_launch *launch, uint8_t *share, uint32_t rank, uint32_t r)
 {
     uint32_t ranks = placement_ranks(launch), rows = launch->group_heads * launch->query_len;
-    uint64_t tokens = placement_tokens(launch->context, ranks, rank, r % ranks);
+    uint64_t tokens = placement_tokens(placement_context(launch, r), ranks, rank, r % ranks);
     for (uint32_t row = 0; row < rows; row++)
         for (uint32_t d = 0; d < DIM; d++)
             put_bf16(share + launch->q_base + r * launch->q_stride, row * DIM + d,
@@ -277,7 +277,7 @@ static double error_on(const struct group *group, const struct group_pe *pe, uin
     double worst = 0, wanted[DIM];
     for (uint32_t row = 0; row < launch->group_heads * launch->query_len; row++) {
         uint32_t position = row % launch->query_len;
-        reference(r, row, launch->context - launch->query_len + position + 1, wanted);
+        reference(r, row, placement_context(launch, r) - launch->query_len + position + 1, wanted);
         const uint8_t *out =
             pe->memory.share + launch->o_base + r * launch->o_stride + (uint64_t)row * DIM * 2;
         worst = fmax(worst, row_error(out, wanted));
@@ -320,6 +320,22 @@ static void check_kernel(const struct tl_launch *launch, const char *kernel, boo
 static void check_values(const struct tl_launch *launch)
 {
     check_kernel(launch, "decode", false);
+}
+
+/* Requests of different lengths, one after another and overlapping. */
+static void test_values_of_lengths(void)
+{
+    static const uint64_t lengths[] = {131, 1, 64, 7, 130, 90, 8, 9, 2, 131, 50};
+    for (int number = 1; number <= 4; number++)
+        for (int gemm = 0; gemm < 2; gemm++)
+            for (int equal = 0; equal < 2; equal++) {
+                struct tl_launch launch = small_launch(number, 131, 11);
+                launch.contexts = equal ? NULL : lengths;
+                launch.gemm = (enum tl_gemm)gemm;
+                launch.packed = equal;
+                check_values(&launch);
+                check_kernel(&launch, "decode-pipelined", false);
+            }
 }
 
 static void test_values_of_collectives(void)
@@ -419,10 +435,10 @@ static void test_values_of_positions(void)
 }
 
 CHECK_MAIN("kernels/decode", CHECK_TEST(test_values_of_positions),
-           CHECK_TEST(test_values_of_collectives), CHECK_TEST(test_counts_of_the_study),
-           CHECK_TEST(test_counts_of_the_fanout), CHECK_TEST(test_packed_counts),
-           CHECK_TEST(test_copies_do_not_depend_on_context), CHECK_TEST(test_scratch),
-           CHECK_TEST(test_batch_runs_where_it_should), CHECK_TEST(test_redundant),
-           CHECK_TEST(test_errors), CHECK_TEST(test_values), CHECK_TEST(test_values_of_forms),
-           CHECK_TEST(test_values_of_shapes), CHECK_TEST(test_values_of_batches),
-           CHECK_TEST(test_values_of_smaller_groups))
+           CHECK_TEST(test_values_of_lengths), CHECK_TEST(test_values_of_collectives),
+           CHECK_TEST(test_counts_of_the_study), CHECK_TEST(test_counts_of_the_fanout),
+           CHECK_TEST(test_packed_counts), CHECK_TEST(test_copies_do_not_depend_on_context),
+           CHECK_TEST(test_scratch), CHECK_TEST(test_batch_runs_where_it_should),
+           CHECK_TEST(test_redundant), CHECK_TEST(test_errors), CHECK_TEST(test_values),
+           CHECK_TEST(test_values_of_forms), CHECK_TEST(test_values_of_shapes),
+           CHECK_TEST(test_values_of_batches), CHECK_TEST(test_values_of_smaller_groups))
