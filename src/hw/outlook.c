@@ -117,7 +117,9 @@ static bool fold(struct scout_sink *sink, const struct command *command)
     struct emission *record =
         &outlook->records[(outlook->first + outlook->count++) % OUTLOOK_RECORDS];
     *record = (struct emission){.serial_ps = outlook->serial_ps + issue,
-                                .flight_ps = flight(params, command)};
+                                .flight_ps = flight(params, command),
+                                .queue = command->queue,
+                                .op = command->op};
     for (int s = 0; s < STREAMS; s++) {
         record->bytes[s] = outlook->used[s];
         record->after_ps[s] = outlook->after_ps[s] + issue;

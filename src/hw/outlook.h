@@ -32,6 +32,8 @@ struct emission {
     uint64_t bytes[STREAMS];
     uint64_t after_ps[STREAMS];
     uint64_t flight_ps; /* least time from the end of the issue to the arrival elsewhere */
+    uint8_t queue;      /* enum queue_id */
+    uint8_t op;         /* OP_SEND, OP_RECV or OP_RECV_ASYNC */
 };
 
 /* A result that the CPU has not yet used. */

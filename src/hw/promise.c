@@ -69,18 +69,19 @@ static uint64_t ipcq_promise(const struct cube *cube, const struct pe *pe, uint6
     return time_add_saturated(least, least_flight(cube->params));
 }
 
-/* When the message that the CPU waits for in a recv from another CUBE arrives at the earliest. */
-static uint64_t awaited(const struct cube *cube, const struct pe *pe, uint64_t next_event)
+/* When the next message of a queue from another CUBE is here at the earliest; infinite when none is
+ * on its way. */
+static uint64_t message_at(const struct cube *cube, const struct pe *pe, uint32_t queue,
+                           uint64_t next_event)
 {
-    const struct slot *slot = &pe->slots[pe->cpu.blocked_on];
-    const struct ipcq_queue *q = &pe->ipcq.queue[slot->command.queue];
+    const struct ipcq_queue *q = &pe->ipcq.queue[queue];
     uint32_t number = (uint32_t)(pe - cube->pe);
     if (q->drain_end_ps != 0)
         return q->drain_end_ps;
     uint64_t least = q->arrived_count > 0 ? next_event : TIME_NEVER;
     for (uint32_t i = 0; i < cube->pending_count; i++) {
         const struct pending *pending = &cube->pending[i];
-        if (pending->queue == slot->command.queue && pending->kind == PACKET_DATA &&
+        if (pending->queue == queue && pending->kind == PACKET_DATA &&
             unit_cube(pending->destination) == cube->id && unit_pe(pending->destination) == number)
             least = time_min(least, pending->time);
     }
@@ -92,9 +93,10 @@ static uint64_t cpu_free(const struct cube *cube, const struct pe *pe, uint64_t 
 {
     const struct cpu *cpu = &pe->cpu;
     uint64_t from = next_event;
-    if (cpu->state == CPU_BLOCKED && pe->slots[cpu->blocked_on].command.op == OP_RECV &&
-        queue_level((enum queue_id)pe->slots[cpu->blocked_on].command.queue) != LEVEL_PE)
-        from = awaited(cube, pe, next_event);
+    const struct command *command = &pe->slots[cpu->blocked_on].command;
+    if (cpu->state == CPU_BLOCKED && command->op == OP_RECV &&
+        queue_level((enum queue_id)command->queue) != LEVEL_PE)
+        from = message_at(cube, pe, command->queue, next_event);
     return time_max(from, cpu->busy_until_ps);
 }
 
@@ -113,6 +115,13 @@ static uint64_t issued(const struct cube *cube, const struct pe *pe, uint64_t fr
     return least;
 }
 
+/* Whether the emission is the credit of a message that this CUBE would first have to receive. */
+static bool needs_message(const struct cube *cube, const struct pe *pe,
+                          const struct emission *emission)
+{
+    return emission->op != OP_SEND && message_at(cube, pe, emission->queue, 0) == TIME_NEVER;
+}
+
 /* A later emission may arrive before an earlier one: a credit flies shorter than a copy. */
 static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
 {
@@ -127,6 +136,11 @@ static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event
     for (uint32_t i = 0; i < outlook->count; i++) {
         const struct emission *emission = outlook_at(outlook, i);
         time = issued(cube, pe, from, next_event, emission);
+        if (needs_message(cube, pe, emission)) {
+            if (emission->op == OP_RECV) /* and so does all that comes after it */
+                return least;
+            continue;
+        }
         least = time_min(least, time_add(time, emission->flight_ps));
         if (time_add(time, shortest) >= least)
             return least;
