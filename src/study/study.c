@@ -7,8 +7,10 @@
 
 #include "io/results.h"
 #include "pdes/transport_mpi.h"
+#include "study/inputs.h"
 #include "study/point.h"
 #include "study/summary.h"
+#include "study/verify.h"
 #include "support/memory.h"
 
 struct study {
@@ -19,6 +21,7 @@ struct study {
     struct transport *transport;
     struct results *results;
     struct spool *spool;
+    struct value_source *source; /* NULL: only times are simulated */
     struct error *err;
 };
 
@@ -114,12 +117,36 @@ static struct results_point describe(const struct study *study,
         .launch_ps = summary->launch_ps,
         .o_gather_bytes = summary->o_gather_bytes,
         .digest = summary->digest,
+        .verify_state = !summary->verified       ? VERIFY_NONE
+                        : summary->verify_passed ? VERIFY_PASSED
+                                                 : VERIFY_FAILED,
+        .verify_rms_relative = summary->verified ? summary->verify_rms_relative : -1,
+        .verify_max_abs = summary->verified ? summary->verify_max_abs : -1,
         .group_latency_ps = group_latency_ps,
         .cubes = measurement->cubes,
         .pe_results = measurement->pes,
         .footprints = measurement->footprints,
         .trace = records_commands(options, summary->context) ? study->spool : NULL,
     };
+}
+
+/* Fills the summary's verification. */
+static bool verify(struct study *study, const struct point *point, struct point_summary *summary)
+{
+    struct verify_result result;
+    if (study->source == NULL)
+        return true;
+    struct results *output = study->options->write_output ? study->results : NULL;
+    if (!verify_point(point, output, &result, study->err))
+        return false;
+    summary->verified = true;
+    summary->verify_passed = result.passed;
+    summary->verify_rms_relative = result.rms_relative;
+    summary->verify_max_abs = result.max_abs;
+    summary->output_digest = result.digest;
+    summary->output_missing = result.missing;
+    summary->output_repeated = result.repeated;
+    return true;
 }
 
 static bool keep(struct study *study, struct point *point)
@@ -132,12 +159,14 @@ static bool keep(struct study *study, struct point *point)
     double start = seconds();
     point_measure(point, &measurement);
     summary_make(point, &measurement, summary, group_latency_ps);
+    bool ok = verify(study, point, summary);
     struct results_point result = describe(study, &measurement, summary, group_latency_ps);
     if (result.trace != NULL)
         spool_finish(study->spool, study->err);
-    bool ok =
-        group_agree(study->group, study->err) && results_add(study->results, &result, study->err);
+    ok = group_agree(study->group, study->err) && ok &&
+         results_add(study->results, &result, study->err);
     report->count += ok;
+    report->wrong += ok && summary->verified && !summary->verify_passed;
     report->run.events += measurement.stats.events;
     report->run.rounds += measurement.stats.rounds;
     report->run.messages += measurement.stats.messages;
@@ -164,7 +193,7 @@ static enum study_status run_point(struct study *study, uint32_t index)
     bool traced = records_commands(options, context);
     spool_reset(study->spool);
     point_init(&point, study->group, &problem, study->transport, options,
-               traced ? study->spool : NULL);
+               traced ? study->spool : NULL, study->source);
     enum engine_result result = point_run(&point, study->err);
     enum study_status status = result == ENGINE_STOPPED ? STUDY_STOPPED : STUDY_FAILED;
     if (result == ENGINE_DONE && keep(study, &point))
@@ -254,11 +283,16 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
                             struct study_report *report, struct error *err)
 {
     double start = seconds();
-    struct study study = {group, params, options, report, NULL, NULL, NULL, err};
+    struct study study = {group, params, options, report, NULL, NULL, NULL, NULL, err};
     *report = (struct study_report){.run = {.sync = "window"}};
     problem_check(params, options, err);
     if (!group_agree(group, err))
         return STUDY_FAILED;
+    if (options->verify) {
+        study.source = inputs_new(group, params, options, err);
+        if (study.source == NULL)
+            return STUDY_FAILED;
+    }
     report->points = memory_new(study_points(options), sizeof *report->points);
     study.transport = group->size == 1 ? transport_local_new() : transport_mpi_new(group->comm);
     report->run.transport = study.transport->ops->name;
@@ -270,6 +304,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
     if (study.spool != NULL)
         spool_free(study.spool);
     study.transport->ops->destroy(study.transport);
+    value_source_free(study.source);
     return status;
 }
 

@@ -29,6 +29,11 @@ struct point_summary {
     uint64_t gemm_steps;      /* all groups */
     uint64_t digest;
     uint64_t events, rounds;
+    bool verified; /* the rest is of a verified point only */
+    bool verify_passed;
+    double verify_rms_relative, verify_max_abs; /* inf: an output is no number */
+    uint64_t output_digest;
+    uint64_t output_missing, output_repeated; /* rows of O stored by no PE, by several */
 };
 
 struct study_run_facts {
@@ -41,13 +46,15 @@ struct study_run_facts {
 struct study_report {
     struct point_summary *points; /* complete on rank 0; owned, freed by study_report_fini() */
     uint32_t count;               /* finished */
+    uint32_t wrong;               /* of these, failed verification */
     struct study_run_facts run;
 };
 
 enum study_status { STUDY_DONE, STUDY_FAILED, STUDY_STOPPED };
 
 /* Runs all points, contexts outermost, and writes options->output. Collective. On failure every
- * process has the same `err`; an older output file is untouched. */
+ * process has the same `err`; an older output file is untouched. A wrong output of a kernel is a
+ * result: the study goes on, and report->wrong counts it. */
 enum study_status study_run(const struct group *group, const struct hw_params *params,
                             const char *config_text, const struct study_options *options,
                             struct study_report *report, struct error *err);
