@@ -82,6 +82,7 @@ struct results *results_open(const struct group *group, const char *path,
     results->layout = *layout;
     results->layout.version = results->layout.config = NULL;
     results->trace_group = -1;
+    results->output_group = results->output = -1;
     results_rows_init(results);
     if (write_head(results, layout, err))
         return results;

@@ -136,6 +136,10 @@ static hid_t new_type(const struct hdf5_type *type, bool native)
         return new_integer(1, native);
     case HDF5_U32:
         return new_integer(4, native);
+    case HDF5_F32:
+        return H5Tcopy(native ? H5T_NATIVE_FLOAT : H5T_IEEE_F32LE);
+    case HDF5_F64:
+        return H5Tcopy(native ? H5T_NATIVE_DOUBLE : H5T_IEEE_F64LE);
     default:
         return new_integer(8, native);
     }

@@ -20,7 +20,9 @@ struct results {
     struct results_file file;
     struct results_layout layout; /* texts are NULL */
     int64_t points_group;
-    int64_t trace_group; /* negative: no trace yet */
+    int64_t trace_group;  /* negative: no trace yet */
+    int64_t output_group; /* negative: no output yet */
+    int64_t output;       /* the dataset under way; negative: none */
     uint32_t columns;
     struct results_rows *rows; /* [columns] */
     uint32_t batch;            /* points of a chunk, and of a write */

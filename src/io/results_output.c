@@ -65,10 +65,9 @@ bool results_output_put(struct results *results, const uint64_t start[4], const 
     return results_file_agree(&results->file, good, err);
 }
 
-bool results_output_close(struct results *results, struct error *err)
+void results_output_close(struct results *results)
 {
-    (void)err;
-    hdf5_dataset_close(results->output);
+    if (results->output >= 0)
+        hdf5_dataset_close(results->output);
     results->output = -1;
-    return true;
 }

@@ -12,8 +12,8 @@ struct matrix {
     uint32_t rows, cols;
 };
 
-/* out = command->fn(a, b). `out` may be `a` or `b` itself where the function goes element by element,
- * and overlaps no other input. */
+/* out = command->fn(a, b). `out` may be `a` or `b` itself where the function goes element by
+ * element, and overlaps no other input. */
 void compute_math(const struct command *command, const struct matrix *a, const struct matrix *b,
                   const struct matrix *out);
 

@@ -16,8 +16,7 @@ static void add(const struct matrix *product, const struct matrix *c)
     size_t row_step = c->rows == 1 ? 0 : c->cols, col_step = c->cols == 1 ? 0 : 1;
     for (size_t row = 0; row < product->rows; row++)
         for (size_t col = 0; col < product->cols; col++)
-            product->data[row * product->cols + col] +=
-                c->data[row * row_step + col * col_step];
+            product->data[row * product->cols + col] += c->data[row * row_step + col * col_step];
 }
 
 /* out = out * factor + product */

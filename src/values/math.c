@@ -95,8 +95,8 @@ static void run_reduction(enum math_fn fn, const struct matrix *a, const struct 
 {
     for (size_t row = 0; row < a->rows; row++) {
         const float *from = a->data + row * a->cols;
-        out->data[row] = fn == MATH_MAX ? compute_row_maximum(from, a->cols)
-                                        : compute_row_sum(from, a->cols);
+        out->data[row] =
+            fn == MATH_MAX ? compute_row_maximum(from, a->cols) : compute_row_sum(from, a->cols);
     }
 }
 
@@ -118,8 +118,7 @@ static void run_mask(const struct command *command, const struct matrix *out)
     for (size_t row = 0; row < out->rows; row++) {
         uint64_t query = index[0] + row % command->spare;
         for (size_t col = 0; col < out->cols; col++)
-            out->data[row * out->cols + col] =
-                index[1] + col * index[2] <= query ? 0.0f : -FLT_MAX;
+            out->data[row * out->cols + col] = index[1] + col * index[2] <= query ? 0.0f : -FLT_MAX;
     }
 }
 

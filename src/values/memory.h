@@ -1,5 +1,5 @@
-/* The bytes of one PE: its scratch and its share of HBM. What was never written is all ones, a NaN in
- * every type, so that its use shows. */
+/* The bytes of one PE: its scratch and its share of HBM. What was never written is all ones, a NaN
+ * in every type, so that its use shows. */
 #ifndef AHBM_VALUES_MEMORY_H
 #define AHBM_VALUES_MEMORY_H
 

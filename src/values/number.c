@@ -1,6 +1,7 @@
 #include "values/number.h"
 
-/* A float multiplied by 2^112 has the exponent of an f16 shifted into place, subnormals included. */
+/* A float multiplied by 2^112 has the exponent of an f16 shifted into place, subnormals included.
+ */
 float f32_of_f16(uint16_t bits)
 {
     uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7fff) << 13;

@@ -1,6 +1,6 @@
-/* The element types of tensors: f32, bf16 and f16 (IEEE binary16), with round-to-nearest-even. A NaN
- * becomes the quiet one, so that memory never written (all bits one) is told from a NaN that was
- * computed. */
+/* The element types of tensors: f32, bf16 and f16 (IEEE binary16), with round-to-nearest-even. A
+ * NaN becomes the quiet one, so that memory never written (all bits one) is told from a NaN that
+ * was computed. */
 #ifndef AHBM_VALUES_NUMBER_H
 #define AHBM_VALUES_NUMBER_H
 

@@ -69,8 +69,7 @@ static bool read_queries(const struct reference_problem *problem,
     double scale = 1.0 / sqrt((double)dim);
     for (uint32_t row = 0; row < block->count; row++) {
         uint64_t at = block->first + row;
-        uint32_t head =
-            block->kv_head * problem->group_heads + (uint32_t)(at / problem->query_len);
+        uint32_t head = block->kv_head * problem->group_heads + (uint32_t)(at / problem->query_len);
         struct value_row which = {block->request, head, at % problem->query_len};
         if (!value_source_rows(problem->source, VALUE_Q, which, 1, 1, chunk->raw, err))
             return false;
@@ -148,8 +147,8 @@ static void attend_all(const struct reference_problem *problem, const struct ref
     uint32_t dim = problem->source->dim;
     double *m = state, *l = m + block->count, *o = l + block->count;
     for (uint32_t row = 0; row < block->count; row++) {
-        uint64_t position = problem->context - problem->query_len +
-                            (block->first + row) % problem->query_len;
+        uint64_t position =
+            problem->context - problem->query_len + (block->first + row) % problem->query_len;
         uint64_t visible =
             position < chunk->first ? 0 : least(chunk->count, position + 1 - chunk->first);
         attend(chunk, chunk->q + (uint64_t)row * dim, dim, visible, &m[row], &l[row],

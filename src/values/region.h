@@ -33,8 +33,8 @@ uint64_t region_bytes(const struct value_region *region, uint32_t dim);
 /* What row `index` of the region is. */
 struct value_row region_row(const struct value_region *region, uint64_t index);
 
-/* Copies bytes [offset, offset + bytes) of the region (even, within it) to `out`; where nothing lies
- * `out` keeps what it has. */
+/* Copies bytes [offset, offset + bytes) of the region (even, within it) to `out`; where nothing
+ * lies `out` keeps what it has. */
 bool region_read(const struct value_region *region, struct value_source *source, uint64_t offset,
                  uint64_t bytes, char *out, struct error *err);
 

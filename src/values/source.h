@@ -11,7 +11,8 @@
 enum value_tensor { VALUE_Q, VALUE_K, VALUE_V, VALUE_O };
 
 /* One row of a tensor: `dim` elements. `request` counts over all batches of the launch; `head` is a
- * query head of Q and O, a KV head of K and V; `token` a position in the query or in the context. */
+ * query head of Q and O, a KV head of K and V; `token` a position in the query or in the context.
+ */
 struct value_row {
     uint32_t request;
     uint32_t head;
