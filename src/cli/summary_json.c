@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 
 #include "cli/summary.h"
 
@@ -10,6 +11,23 @@ static json_t *counts_json(const uint64_t *counts)
         json_object_set_new(object, count_kind_name((enum count_kind)i),
                             json_integer((json_int_t)counts[i]));
     return object;
+}
+
+/* JSON has no infinity: null. */
+static json_t *number_json(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *verify_json(const struct point_summary *point)
+{
+    char digest[17];
+    snprintf(digest, sizeof digest, "%016" PRIx64, point->output_digest);
+    return json_pack("{s:b, s:o, s:o, s:I, s:I, s:s}", "passed", (int)point->verify_passed,
+                     "rms_relative", number_json(point->verify_rms_relative), "max_abs",
+                     number_json(point->verify_max_abs), "missing_rows",
+                     (json_int_t)point->output_missing, "repeated_rows",
+                     (json_int_t)point->output_repeated, "output_digest", digest);
 }
 
 static json_t *point_json(const struct point_summary *point)
@@ -35,6 +53,8 @@ static json_t *point_json(const struct point_summary *point)
         "rounds", (json_int_t)point->rounds, "digest", digest);
     json_object_update(object, more);
     json_decref(more);
+    if (point->verified)
+        json_object_set_new(object, "verify", verify_json(point));
     return object;
 }
 

@@ -59,6 +59,10 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
                             const char *config_text, const struct study_options *options,
                             struct study_report *report, struct error *err);
 
+/* Whether every verified point passed; otherwise ERROR_FAILED with the first that did not. The same
+ * on all processes. */
+bool study_verdict(const struct study_report *report, struct error *err);
+
 /* What study_run() checks first: problem against machine. */
 bool study_check(const struct hw_params *params, const struct study_options *options,
                  struct error *err);
