@@ -60,13 +60,13 @@ static json_t *point_json(const struct point_summary *point)
 
 static json_t *run_json(const struct study_run_facts *run, uint32_t ranks)
 {
-    return json_pack("{s:I, s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "ranks",
+    return json_pack("{s:I, s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "ranks",
                      (json_int_t)ranks, "sync", run->sync, "transport", run->transport, "wall_s",
                      run->wall_s, "events", (json_int_t)run->events, "rounds",
                      (json_int_t)run->rounds, "messages", (json_int_t)run->messages,
                      "message_bytes", (json_int_t)run->message_bytes, "peak_rss_bytes",
                      (json_int_t)run->peak_rss_bytes, "model_s", run->model_s_max, "sync_s",
-                     run->sync_s_max, "output_s", run->output_s);
+                     run->sync_s_max, "output_s", run->output_s, "verify_s", run->verify_s);
 }
 
 void summary_print_json(const struct study_report *report, uint32_t ranks, FILE *out)

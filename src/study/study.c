@@ -159,7 +159,9 @@ static bool keep(struct study *study, struct point *point)
     double start = seconds();
     point_measure(point, &measurement);
     summary_make(point, &measurement, summary, group_latency_ps);
+    double summed = seconds();
     bool ok = verify(study, point, summary);
+    double verified = seconds();
     struct results_point result = describe(study, &measurement, summary, group_latency_ps);
     if (result.trace != NULL)
         spool_finish(study->spool, study->err);
@@ -173,7 +175,8 @@ static bool keep(struct study *study, struct point *point)
     report->run.message_bytes += measurement.stats.message_bytes;
     report->run.model_s_max += measurement.stats.model_s;
     report->run.sync_s_max += measurement.stats.sync_s;
-    report->run.output_s += seconds() - start;
+    report->run.verify_s += verified - summed;
+    report->run.output_s += seconds() - verified + summed - start;
     measurement_fini(&measurement);
     memory_free(group_latency_ps);
     return ok;
@@ -245,6 +248,7 @@ static void total(const struct group *group, struct study_run_facts *run, double
     run->model_s_max = maximum(group, run->model_s_max);
     run->sync_s_max = maximum(group, run->sync_s_max);
     run->output_s = maximum(group, run->output_s);
+    run->verify_s = maximum(group, run->verify_s);
     run->wall_s = maximum(group, seconds() - start);
 }
 

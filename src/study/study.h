@@ -39,7 +39,7 @@ struct point_summary {
 struct study_run_facts {
     uint64_t events, rounds, messages, message_bytes;
     uint64_t peak_rss_bytes; /* of the largest process */
-    double wall_s, model_s_max, sync_s_max, output_s;
+    double wall_s, model_s_max, sync_s_max, output_s, verify_s;
     const char *sync, *transport;
 };
 
