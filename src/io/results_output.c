@@ -32,8 +32,8 @@ static struct hdf5_shape shape_of(const uint64_t dims[AXES])
 static bool make_dataset(struct results *results, const struct hdf5_shape *shape)
 {
     char name[32];
-    snprintf(name, sizeof name, "point_%06llu",
-             (unsigned long long)(results->written + results->waiting));
+    uint64_t number = results->written + results->waiting;
+    snprintf(name, sizeof name, "point_%06llu", (unsigned long long)number);
     if (results->output_group < 0)
         results->output_group = hdf5_group_new(results->file.hdf5, "output");
     results->output = hdf5_dataset_new(

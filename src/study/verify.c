@@ -4,6 +4,7 @@
  * runs in an order that does not depend on the number of processes. */
 #include "study/verify.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "study/regions.h"
@@ -198,6 +199,7 @@ static void find_all(const struct verification *verify, struct found *found)
 
 static void place_rows(struct verification *verify, const char *records, uint64_t count)
 {
+    assert(verify->o != NULL && verify->stored != NULL); /* process 0 */
     memset(verify->o, UNWRITTEN,
            verify->count * verify->block_rows * verify->dim * sizeof *verify->o);
     memset(verify->stored, 0, verify->count * verify->block_rows);
