@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2154
 # What a Debian 12 or Ubuntu machine needs, and how the scripts of this folder use it. Sourced by
 # them with `source_dir` set to the source tree.
 

@@ -187,6 +187,7 @@ int main(int argc, char **argv)
         }
     } else {
         catch_signals();
+        study_start();
         MPI_Init(&argc, &argv);
         struct group group = group_of(MPI_COMM_WORLD);
         status = run(&group, &options);

@@ -117,6 +117,7 @@ static const struct argp_option table[] = {
 struct parse {
     struct options *options;
     struct error *err;
+    const char *culprit; /* the argument that argp did not take */
 };
 
 static const char *const reduce_words[] = {"chain", "tree", "centre", NULL};
@@ -286,11 +287,20 @@ static void set_flag(int key, struct options *options)
     }
 }
 
+/* The argument that argp stopped at: it is past it, except within a cluster like -xy. */
+static const char *find_culprit(const struct argp_state *state)
+{
+    const char *last = state->next > 0 ? state->argv[state->next - 1] : "";
+    return *last == '-' || state->next >= state->argc ? last : state->argv[state->next];
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     struct parse *parse = state->input;
     struct options *options = parse->options;
     bool ok = true;
+    if (key == ARGP_KEY_ERROR)
+        parse->culprit = find_culprit(state);
     if (key == ARGP_KEY_ARG)
         ok = error_set(parse->err, ERROR_USAGE, "'%.80s' is not an option (see --help)", text);
     else if (key < KEY_CASE || key > KEY_VERSION)
@@ -337,16 +347,14 @@ static void set_defaults(struct options *options)
 
 bool options_parse(struct options *options, int argc, char **argv, struct error *err)
 {
-    struct parse parse = {options, err};
-    int at = 0;
+    struct parse parse = {options, err, ""};
     set_defaults(options);
     unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP;
-    if (argp_parse(&parser, argc, argv, flags, &at, &parse) == 0 && err->code == ERROR_NONE)
+    if (argp_parse(&parser, argc, argv, flags, NULL, &parse) == 0 && err->code == ERROR_NONE)
         return true;
-    const char *culprit = at > 0 && at <= argc ? argv[at - 1] : "";
     return error_set(err, ERROR_USAGE,
                      "option '%.80s' is unknown, ambiguous or lacks its value (see --help)",
-                     culprit);
+                     parse.culprit);
 }
 
 void options_fini(struct options *options)

@@ -20,6 +20,7 @@ enum { OUTLOOK_RECORDS = 16, OUTLOOK_RESULTS = 8 };
 struct cost {
     const struct hw_params *params;
     struct rate share_rate;
+    uint64_t spread_bytes;  /* so many touch every pseudo-channel of a share */
     uint64_t fetch_tail_ps; /* last byte of an operand at the share to the composite's result */
 };
 
@@ -58,6 +59,11 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
 
 /* The next emission not yet issued, running the scout as needed; NULL when there is none. */
 const struct emission *outlook_next(struct outlook *outlook, struct program *program);
+
+/* Least time from the end of the next emission's issue to an arrival elsewhere of anything that the
+ * PE emits from then on: a send does not hold up a later credit, which has no copy to wait for.
+ * `least_ps` bounds what lies beyond the scout's records. There must be a next emission. */
+uint64_t outlook_flight(struct outlook *outlook, struct program *program, uint64_t least_ps);
 
 /* The CPU issued an emitting command. */
 void outlook_pop(struct outlook *outlook, struct program *program);

@@ -115,7 +115,8 @@ static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event
                 least, time_add(hbm_earliest(cube, pe, next_event, emission->bytes[s] - accepted),
                                 emission->after_ps[s]));
     }
-    return time_add(least, emission->flight_ps);
+    uint64_t flight = outlook_flight(&pe->outlook, pe->program, least_flight(cube->params));
+    return time_add(least, flight);
 }
 
 uint64_t cube_promise(struct lp *lp, uint64_t next_event)

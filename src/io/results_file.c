@@ -38,29 +38,26 @@ static bool create_temporary(struct results_file *file, struct error *err)
     return file->fd >= 0 || fail(file, strerror(errno), err);
 }
 
-static void init(struct results_file *file, const struct group *group, const char *path)
+static void init(struct results_file *file, const struct group *writers, const char *path)
 {
-    *file = (struct results_file){.group = *group, .hdf5 = -1, .fd = -1};
+    *file = (struct results_file){.writers = *writers, .hdf5 = -1, .fd = -1};
     size_t bytes = strlen(path) + sizeof ".tmp";
     file->path = memory_copy_text(path);
     file->temporary = memory_new(bytes, 1);
     snprintf(file->temporary, bytes, "%s.tmp", path);
 }
 
-bool results_file_create(struct results_file *file, const struct group *group, const char *path,
+bool results_file_create(struct results_file *file, const struct group *writers, const char *path,
                          struct error *err)
 {
-    init(file, group, path);
-    if (group->rank == 0)
+    init(file, writers, path);
+    if (writers->rank == 0)
         create_temporary(file, err);
-    if (group_agree(group, err)) {
-        hdf5_start();
-        file->hdf5 = hdf5_file_create(group, file->temporary);
-        if (results_file_agree(file, file->hdf5 >= 0, err))
-            return true;
-    }
-    results_file_drop(file);
-    return false;
+    if (!group_agree(writers, err))
+        return false;
+    hdf5_start();
+    file->hdf5 = hdf5_file_create(writers, file->temporary);
+    return results_file_agree(file, file->hdf5 >= 0, err);
 }
 
 /* 0, or the errno of why the file cannot have `bytes`. */
@@ -98,9 +95,9 @@ static void reserve(struct results_file *file, uint64_t bytes, struct error *err
 
 bool results_file_reserve(struct results_file *file, uint64_t bytes, struct error *err)
 {
-    if (file->group.rank == 0 && err->code == ERROR_NONE)
+    if (file->writers.rank == 0 && err->code == ERROR_NONE)
         reserve(file, bytes, err);
-    return group_agree(&file->group, err);
+    return group_agree(&file->writers, err);
 }
 
 /* HDF5 does not tell why a write failed. */
@@ -116,7 +113,7 @@ bool results_file_agree(struct results_file *file, bool good, struct error *err)
 {
     if (!good)
         fail(file, guess_why(file), err);
-    return group_agree(&file->group, err);
+    return group_agree(&file->writers, err);
 }
 
 /* Gives back what was reserved, and brings the file to the disk. */
@@ -178,9 +175,9 @@ bool results_file_finish(struct results_file *file, struct error *err)
         return false;
     if (!results_file_agree(file, hdf5_file_close(file->hdf5), err))
         return false;
-    if (file->group.rank == 0)
+    if (file->writers.rank == 0)
         publish(file, err);
-    if (!group_agree(&file->group, err))
+    if (!group_agree(&file->writers, err))
         return false;
     forget_temporary(file);
     return true;

@@ -15,8 +15,8 @@ void hdf5_start(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-/* Collective buffering bounds ROMIO's memory and lets all processes learn of a failed write: without
- * it a full disk left 4 and 16 processes waiting for each other (measured). */
+/* Collective buffering bounds ROMIO's memory and lets all processes learn of a failed write:
+ * without it a full disk left 4 and 16 processes waiting for each other (measured). */
 static MPI_Info new_hints(void)
 {
     MPI_Info hints;
@@ -217,7 +217,8 @@ static bool write_member_units(hid_t dataset, const struct hdf5_type *type)
     enum { UNITS_BYTES = 8 };
     char *packed = memory_new(type->members, UNITS_BYTES);
     for (uint32_t i = 0; i < type->members; i++)
-        memcpy(packed + i * UNITS_BYTES, type->member[i].units, strlen(type->member[i].units));
+        memcpy(packed + (size_t)i * UNITS_BYTES, type->member[i].units,
+               strlen(type->member[i].units));
     bool good = write_names(dataset, "units", packed, UNITS_BYTES, type->members);
     memory_free(packed);
     return good;

@@ -43,26 +43,43 @@ static bool make_dataset(struct results *results, const struct hdf5_shape *shape
     return results->output >= 0;
 }
 
-bool results_output_open(struct results *results, const uint64_t dims[4], struct error *err)
+/* Of the writers. */
+static void open_dataset(struct results *results, const uint64_t dims[AXES], struct error *err)
 {
     struct hdf5_shape shape = shape_of(dims);
     uint64_t bytes = sizeof(float);
     for (int i = 0; i < AXES; i++)
         bytes *= (dims[i] + shape.chunk[i] - 1) / shape.chunk[i] * shape.chunk[i];
-    return results_file_reserve(&results->file, bytes + bytes / 64 + DATASET_BYTES, err) &&
-           results_file_agree(&results->file, make_dataset(results, &shape), err);
+    if (results_file_reserve(&results->file, bytes + bytes / 64 + DATASET_BYTES, err))
+        results_file_agree(&results->file, make_dataset(results, &shape), err);
+}
+
+bool results_output_open(struct results *results, const uint64_t dims[4], struct error *err)
+{
+    if (results->team.writes)
+        open_dataset(results, dims, err);
+    return group_agree(&results->team.all, err);
+}
+
+/* Of the writers, whose first is process 0. */
+static void put(struct results *results, const uint64_t start[AXES], const uint64_t count[AXES],
+                const float *data, struct error *err)
+{
+    struct hdf5_box box = {{0}, {0}};
+    if (results->file.writers.rank == 0) {
+        memcpy(box.start, start, sizeof box.start);
+        memcpy(box.count, count, sizeof box.count);
+    }
+    results_file_agree(&results->file, hdf5_dataset_write(results->output, &element, &box, data),
+                       err);
 }
 
 bool results_output_put(struct results *results, const uint64_t start[4], const uint64_t count[4],
                         const float *data, struct error *err)
 {
-    struct hdf5_box box = {{0}, {0}};
-    if (results->file.group.rank == 0) {
-        memcpy(box.start, start, sizeof box.start);
-        memcpy(box.count, count, sizeof box.count);
-    }
-    bool good = hdf5_dataset_write(results->output, &element, &box, data);
-    return results_file_agree(&results->file, good, err);
+    if (results->team.writes)
+        put(results, start, count, data, err);
+    return group_agree(&results->team.all, err);
 }
 
 void results_output_close(struct results *results)

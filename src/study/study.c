@@ -69,6 +69,11 @@ void study_point(const struct study_options *options, uint32_t index, uint32_t *
             *case_number = i + 1;
 }
 
+void study_start(void)
+{
+    results_start();
+}
+
 bool study_check(const struct hw_params *params, const struct study_options *options,
                  struct error *err)
 {

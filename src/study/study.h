@@ -52,6 +52,10 @@ struct study_report {
 
 enum study_status { STUDY_DONE, STUDY_FAILED, STUDY_STOPPED };
 
+/* To be called before MPI_Init(): keeps the output library from hooking into MPI_Finalize(), where
+ * it would write, and crash on, what a failed run has left. */
+void study_start(void);
+
 /* Runs all points, contexts outermost, and writes options->output. Collective. On failure every
  * process has the same `err`; an older output file is untouched. A wrong output of a kernel is a
  * result: the study goes on, and report->wrong counts it. */
