@@ -84,7 +84,7 @@ class Study:
             row("DMA reads", lambda p: str(p["commands"]["dma_read"])),
             row("DMA writes", lambda p: str(p["commands"]["dma_write"])),
             row("HBM bytes read, MiB", lambda p: f"{p['read_bytes'] / MIB:.2f}"),
-            row("busiest engine of a PE, of the latency",
+            row("busiest engine of a PE, of the run",
                 lambda p: f"{p['busiest_engine']} {percent(p['busiest_share'])}"),
             row("busiest MAC array: busy", lambda p: percent(p["gemm_busy_share"])),
             row("of its MACs, useful", lambda p: percent(p["gemm_useful_share"])),

@@ -10,7 +10,7 @@ static void print_header(FILE *out)
             "context", "batch", "latency", "KV/CUBE", "fits", "IPCQ copies", "DMA reads",
             "busiest engine", "MAC array");
     fprintf(out, "%-8s %4s %9s %6s %12s %10s %5s %12s %12s %-16s %-18s\n", "", "", "tokens", "",
-            "us", "MiB", "", "group/all", "group/all", "of latency", "busy / useful");
+            "us", "MiB", "", "group/all", "group/all", "of the run", "busy / useful");
 }
 
 static void print_pair(FILE *out, uint64_t group, uint64_t all)

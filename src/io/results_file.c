@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -29,13 +30,33 @@ static bool may_replace(const struct results_file *file, struct error *err)
     return fail(file, S_ISDIR(status.st_mode) ? strerror(EISDIR) : "not a regular file", err);
 }
 
+/* Whether the open file still has the temporary name: the run that had it may just have ended. */
+static bool has_name(const struct results_file *file)
+{
+    struct stat open_file, named;
+    return fstat(file->fd, &open_file) == 0 && stat(file->temporary, &named) == 0 &&
+           open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+/* The temporary file is locked for as long as the run lives, so that two runs cannot write to one
+ * output; what a dead run left is taken over. A file system without locks is no reason to stop. */
 static bool create_temporary(struct results_file *file, struct error *err)
 {
     if (!may_replace(file, err))
         return false;
-    unlink(file->temporary); /* of a run that died */
-    file->fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return file->fd >= 0 || fail(file, strerror(errno), err);
+    do {
+        if (file->fd >= 0)
+            close(file->fd);
+        file->fd = open(file->temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (file->fd < 0)
+            return fail(file, strerror(errno), err);
+        if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            close(file->fd);
+            file->fd = -1; /* another run's: not ours to remove */
+            return fail(file, "another run is writing it", err);
+        }
+    } while (!has_name(file));
+    return ftruncate(file->fd, 0) == 0 || fail(file, strerror(errno), err);
 }
 
 static void init(struct results_file *file, const struct group *writers, const char *path)

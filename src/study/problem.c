@@ -29,6 +29,16 @@ static struct grid groups_per_sip(const struct geometry *geometry, struct grid g
                          geometry->cubes.rows / group.rows};
 }
 
+/* Whether the keys and values of all requests have addresses in one share, with room to spare. */
+static bool addresses_fit(const struct hw_params *params, const struct study_options *options)
+{
+    uint64_t longest = 0, bytes;
+    for (uint32_t i = 0; i < options->contexts_count; i++)
+        longest = options->contexts[i] > longest ? options->contexts[i] : longest;
+    return !__builtin_mul_overflow(longest + options->tile, options->batch, &bytes) &&
+           !__builtin_mul_overflow(bytes, params->model.head_dim * 4 * ELEMENT_BYTES, &bytes);
+}
+
 bool problem_check(const struct hw_params *params, const struct study_options *options,
                    struct error *err)
 {
@@ -50,6 +60,11 @@ bool problem_check(const struct hw_params *params, const struct study_options *o
     if (options->phase == TL_PHASE_DECODE && options->query_len != 1)
         return error_set(err, ERROR_USAGE, "--query-len: %u is not allowed (allowed: 1 in decode)",
                          options->query_len);
+    if (!addresses_fit(params, options))
+        return error_set(err, ERROR_USAGE,
+                         "--context, --batch: %u requests of this length do not fit into 64-bit "
+                         "addresses",
+                         options->batch);
     if (options->phase != TL_PHASE_DECODE)
         return error_set(err, ERROR_USAGE, "--phase: '%s' has no kernel yet (allowed: decode)",
                          phase_name(options->phase));

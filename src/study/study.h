@@ -23,8 +23,8 @@ struct point_summary {
     uint64_t commands[COUNT_KINDS], commands_total[COUNT_KINDS];
     uint64_t read_bytes, sent_bytes; /* of group 0 */
     enum engine_kind busiest; /* the engine, of any PE of group 0, busy for the longest time */
-    double busiest_share;     /* of the latency */
-    double gemm_busy_share;   /* of the latency, the busiest PE of group 0 */
+    double busiest_share;     /* of the time to the last end of a command of group 0 */
+    double gemm_busy_share;   /* of that time, the busiest PE of group 0 */
     double gemm_useful_share; /* of the MACs that the busy arrays could have done, group 0 */
     uint64_t gemm_steps;      /* all groups */
     uint64_t digest;

@@ -8,7 +8,7 @@
 /* What one CUBE contributes. */
 struct share {
     uint64_t group; /* NO_GROUP: left over */
-    uint64_t first_issue_ps, last_store_ps;
+    uint64_t first_issue_ps, last_store_ps, last_end_ps;
     uint64_t counts[COUNT_KINDS];
     uint64_t busy_max_ps[ENGINE_KINDS]; /* over PEs */
     uint64_t kv_bytes;
@@ -32,6 +32,7 @@ static void add_pe(struct share *share, const struct pe_result *pe,
 {
     share->first_issue_ps = time_min(share->first_issue_ps, pe->first_issue_ps);
     share->last_store_ps = time_max(share->last_store_ps, pe->last_store_ps);
+    share->last_end_ps = time_max(share->last_end_ps, pe->last_end_ps);
     for (int i = 0; i < COUNT_KINDS; i++)
         share->counts[i] += pe->counts[i];
     for (int i = 0; i < ENGINE_KINDS; i++)
@@ -63,6 +64,7 @@ struct totals {
     uint64_t busy_max_ps[ENGINE_KINDS];
     uint64_t useful_macs, gemm_steps;
     uint64_t o_bytes, o_bytes_max;
+    uint64_t last_end_ps; /* idle PEs that sweep for nothing may end after the last store */
 };
 
 static void add_group_0(struct point_summary *summary, const struct share *share,
@@ -74,6 +76,7 @@ static void add_group_0(struct point_summary *summary, const struct share *share
         totals->busy_max_ps[i] = time_max(totals->busy_max_ps[i], share->busy_max_ps[i]);
     summary->read_bytes += share->read_bytes;
     summary->sent_bytes += share->sent_bytes;
+    totals->last_end_ps = time_max(totals->last_end_ps, share->last_end_ps);
     totals->useful_macs += share->useful_macs;
     totals->gemm_steps += share->gemm_steps;
     totals->o_bytes += share->o_bytes;
@@ -92,8 +95,8 @@ static void set_shares(struct point_summary *summary, const struct hw_params *pa
     for (int i = 0; i < ENGINE_KINDS; i++)
         if (busy[i] > busy[summary->busiest])
             summary->busiest = (enum engine_kind)i;
-    summary->busiest_share = ratio(busy[summary->busiest], summary->latency_ps);
-    summary->gemm_busy_share = ratio(busy[ENGINE_GEMM], summary->latency_ps);
+    summary->busiest_share = ratio(busy[summary->busiest], totals->last_end_ps);
+    summary->gemm_busy_share = ratio(busy[ENGINE_GEMM], totals->last_end_ps);
     uint64_t per_step = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
     summary->gemm_useful_share = ratio(totals->useful_macs, totals->gemm_steps * per_step);
     summary->o_gather_bytes = totals->o_bytes - totals->o_bytes_max;

@@ -60,8 +60,8 @@ def row(*cells):
 
 
 def print_times(bench):
-    row("run", "median s", "least", "most", "target", "CPU s", "program s", "model + sync s", "output s",
-        "events")
+    row("run", "median s", "least", "most", "target", "CPU s", "program s", "model + sync s",
+        "output s", "events")
     row("---", *["---:"] * 9)
     medians = {}
     for name, target, arguments, launcher in (
@@ -73,8 +73,7 @@ def print_times(bench):
         medians[name] = median
         row(name, f"{median:.2f}", f"{least:.2f}", f"{most:.2f}", target, f"{run['cpu_s']:.2f}",
             f"{run['wall_s']:.2f}", f"{run['model_s'] + run['sync_s']:.2f}",
-            f"{run['output_s']:.2f}",
-            f"{run['events']:,}")
+            f"{run['output_s']:.2f}", f"{run['events']:,}")
     print()
     for context in ("8K", "1M"):
         ratio = (medians[f"four cases, {context}, --host localhost:16"]

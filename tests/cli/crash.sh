@@ -115,4 +115,22 @@ await_end "$launcher" "$started" 10
 [ "$status" != 0 ] || fail "status 0"
 expect_old_file
 
+# ---- two runs to one output ----
+echo "a second run to the same output is refused, the first is not disturbed"
+rm -rf "$work"/*
+(cd "$work" && exec "$AHBM_PDES" $long) >"$work/out" 2>&1 &
+first=$!
+await_start
+status=0
+(cd "$work" && timeout 60 "$AHBM_PDES" --output x.h5) >"$work/out2" 2>"$work/err2" || status=$?
+[ "$status" = 1 ] || fail "status $status"
+grep -q '^ahbm-pdes: error: cannot write x.h5: another run is writing it$' "$work/err2" ||
+    fail "says: $(cat "$work/err2")"
+[ -e "$work/x.h5.tmp" ] || fail "the first run's file is gone"
+kill -0 "$first" || fail "the first run has ended"
+started=$(now)
+kill -TERM "$first"
+await_end "$first" "$started" 10
+expect_nothing
+
 conclude
