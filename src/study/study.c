@@ -2,6 +2,7 @@
 
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -34,14 +35,15 @@ static double seconds(void)
 
 static uint64_t peak_rss_bytes(void)
 {
+    static const char key[] = "VmHWM:";
     char line[128];
-    unsigned long long kib = 0;
+    uint64_t kib = 0;
     FILE *status = fopen("/proc/self/status", "r");
     if (status == NULL)
         return 0;
-    while (fgets(line, sizeof line, status) != NULL)
-        if (sscanf(line, "VmHWM: %llu kB", &kib) == 1)
-            break;
+    while (kib == 0 && fgets(line, sizeof line, status) != NULL)
+        if (strncmp(line, key, strlen(key)) == 0)
+            kib = strtoull(line + strlen(key), NULL, 10);
     fclose(status);
     return kib * 1024;
 }

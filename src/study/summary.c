@@ -52,10 +52,10 @@ static struct share share_of(const struct point *point, const struct measurement
     uint32_t pes = point->problem->launch.pes, within;
     struct share share = {.first_issue_ps = TIME_NEVER};
     share.group = problem_group(point->problem, point->first + index, &within);
+    size_t first = (size_t)index * pes;
     for (uint32_t pe = 0; pe < pes; pe++)
-        add_pe(&share, &measurement->pes[index * pes + pe],
-               &measurement->footprints[index * pes + pe]);
-    share.digest = digest_of(&measurement->cubes[index], &measurement->pes[index * pes], pes);
+        add_pe(&share, &measurement->pes[first + pe], &measurement->footprints[first + pe]);
+    share.digest = digest_of(&measurement->cubes[index], &measurement->pes[first], pes);
     return share;
 }
 

@@ -278,6 +278,7 @@ static void test_uneven_channels(void)
     params.hbm.rate = (struct rate){100, 8}; /* 400 ps per byte of a channel */
     params.dma.queue_commands = 60;
     params.dma.queue_depth = 100;
+    params.dma.request_ps = 2000; /* CUBE 1 waits before the first is accepted */
     rig_init(&rig, &params);
     for (uint64_t i = 0; i < 20; i++)
         rig_add(&rig, 0, 0, make_load(0, i * 4 * 256, i * 256, 256));
@@ -285,9 +286,9 @@ static void test_uneven_channels(void)
     rig_add(&rig, 0, 0, make_send(QUEUE_CUBE_E, 0x8000, 256));
     rig_add(&rig, 1, 0, make_recv(OP_RECV, QUEUE_CUBE_W, 0, 256));
     RUN_CLEAN(&rig);
-    EQUAL(rig_end(&rig, 0, 0, 21), 256 * 400);
-    EQUAL(rig_end(&rig, 0, 0, 20), 20 * 256 * 400);
-    EQUAL(rig_end(&rig, 1, 0, 1), 256 * 400 + 256 + 256 + 1000 + 256);
+    EQUAL(rig_end(&rig, 0, 0, 20), 2000 + 20 * 256 * 400);
+    EQUAL(rig_end(&rig, 0, 0, 21), 21 * 2000 + 256 * 400);
+    EQUAL(rig_end(&rig, 1, 0, 1), 21 * 2000 + 256 * 400 + 256 + 256 + 1000 + 256);
     rig_fini(&rig);
 }
 
