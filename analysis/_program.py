@@ -29,7 +29,7 @@ def find_program(path=None):
 
 def add_program_option(parser):
     parser.add_argument("--program", metavar="PATH",
-                        help="ahbm-pdes (default: $AHBM_PDES, build/ahbm-pdes, or the installed one)")
+                        help="ahbm-pdes (default: $AHBM_PDES, build/ahbm-pdes, or installed)")
 
 
 def _error_line(result):

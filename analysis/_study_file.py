@@ -4,12 +4,12 @@ import os
 
 from _common import die, need_packages, read_machine
 
-need_packages("h5py", "numpy")
+need_packages("h5py")
 import h5py  # noqa: E402
-import numpy  # noqa: E402
 
 SCHEMA_VERSION = 1
-GROUP_GRIDS = {1: (1, 1), 4: (2, 2), 8: (4, 2)}  # CUBEs per group: columns, rows
+NEEDED = {"batch", "case", "commands", "context", "cubes_per_group", "fits", "group", "kv_bytes",
+          "latency_ps", "mlo", "phase", "reduce_cube", "reduce_pe"}  # of /points
 
 
 def _open(path):
@@ -27,14 +27,14 @@ def _open(path):
 
 def _check_schema(file, path):
     version = file.attrs.get("schema_version")
-    if file.attrs.get("program") != b"ahbm-pdes" or version is None:
+    if file.attrs.get("program") not in (b"ahbm-pdes", "ahbm-pdes") or version is None:
         die(f"{path}: not a result file of ahbm-pdes")
     if version != SCHEMA_VERSION:
         die(f"{path}: schema version {version}, but this script reads version {SCHEMA_VERSION}")
 
 
 class StudyFile:
-    """The arrays over points, and what follows from the machine."""
+    """The arrays over points, the machine, and the kinds of commands that are counted."""
 
     def __init__(self, path):
         self.path = path
@@ -46,22 +46,13 @@ class StudyFile:
                 self.kinds = [k.decode() for k in file["points/commands"].attrs["last_axis"]]
             except (KeyError, OSError, AttributeError):
                 die(f"{path}: incomplete: /config/machine or /points cannot be read")
+        for name in sorted(NEEDED - set(self.points)):
+            die(f"{path}: incomplete: there is no /points/{name}")
 
     def text(self, name, point):
         return self.points[name][point].decode()
 
-    def cube_groups(self, point):
-        """The group of each CUBE, -1 for left-over ones, as src/study/problem.c deals them out."""
-        sips, columns, rows = (int(self.machine[f"topology.{key}"])
-                               for key in ("sips_x", "cubes_x", "cubes_y"))
-        sips *= int(self.machine["topology.sips_y"])
-        wide, high = GROUP_GRIDS[int(self.points["cubes_per_group"][point])]
-        across, down = columns // wide, rows // high
-        sip, y, x = numpy.indices((sips, rows, columns))
-        group = (sip * down + y // high) * across + x // wide
-        return numpy.where((x // wide < across) & (y // high < down), group, -1).ravel()
-
     def group_counts(self, point, group=0):
         """{kind: commands} of the CUBEs of one group."""
-        counts = self.points["commands"][point][self.cube_groups(point) == group]
+        counts = self.points["commands"][point][self.points["group"][point] == group]
         return dict(zip(self.kinds, counts.sum(axis=(0, 1)).tolist()))

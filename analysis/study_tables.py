@@ -8,7 +8,6 @@ Prints them, or with --update puts each between its two marks in the document
 
 import functools
 import re
-import sys
 
 from _common import Parser, die
 from _program import Program, RunError, add_program_option, in_parallel, set_copy_costs, shapes
@@ -79,11 +78,13 @@ class Study:
         return table(["", *HEADS], [
             row("latency, µs", us),
             row("KV per CUBE, MiB", lambda p: f"{p['kv_bytes_per_cube'] / MIB:g}"),
+            row(f"KV of {self.machine['model.layers']} layers fits",
+                lambda p: "yes" if p["fits"] else "no"),
             row("IPCQ copies", lambda p: str(p["commands"]["ipcq_copy"])),
             row("DMA reads", lambda p: str(p["commands"]["dma_read"])),
             row("DMA writes", lambda p: str(p["commands"]["dma_write"])),
             row("HBM bytes read, MiB", lambda p: f"{p['read_bytes'] / MIB:.2f}"),
-            row("busiest engine of a PE, of the latency",
+            row("busiest engine of a PE, of the run",
                 lambda p: f"{p['busiest_engine']} {percent(p['busiest_share'])}"),
             row("busiest MAC array: busy", lambda p: percent(p["gemm_busy_share"])),
             row("of its MACs, useful", lambda p: percent(p["gemm_useful_share"])),
@@ -98,6 +99,9 @@ class Study:
     def cases_redundant(self):
         return self.four_cases("--tp-idle", "redundant")
 
+    def cases_long(self):
+        return self.four_cases("--context", "1M")
+
     def bandwidths(self):
         """At which bandwidth the one PE of case 2 would pass case 1."""
         pes = int(self.machine["topology.pes_x"]) * int(self.machine["topology.pes_y"])
@@ -105,8 +109,9 @@ class Study:
         rows = []
         for gbps in (stack, stack * 3 // 2, stack * 2, stack * 5 // 2):
             cases = self.program.cases("--set", f"hbm.bandwidth_gbps={gbps}")
-            rows.append([str(gbps), f"{gbps / pes:g}", *(us(cases[case]) for case in CASES)])
-        return table(["GB/s per stack", "per PE", *HEADS], rows)
+            rows.append([str(gbps), f"{gbps / pes:g}", *(us(cases[case]) for case in CASES),
+                         percent(cases[2]["gemm_busy_share"])])
+        return table(["GB/s per stack", "per PE", *HEADS, "MAC array busy, case 2"], rows)
 
     # ---- reductions ----
 
@@ -243,13 +248,14 @@ class Study:
         for (what, case, cubes), context in zip(kinds, last):
             point = self.point_at(case, cubes, context)
             per_token = point["kv_bytes_per_cube_all_layers"] / context
-            rows.append([what, f"{per_token / KI:.4g}", f"{context:,}", f"case {case}: {us(point)}"])
+            rows.append([what, f"{per_token / KI:.4g}", f"{context:,}",
+                         f"case {case}: {us(point)}"])
         return table(["KV cache", "KiB per token and CUBE, all layers", "last context that fits",
                       "latency there, µs"], rows)
 
 
 TABLES = {"cases": Study.cases_off, "redundant": Study.cases_redundant,
-          "bandwidths": Study.bandwidths,
+          "long": Study.cases_long, "bandwidths": Study.bandwidths,
           "reductions": Study.reductions, "crossovers": Study.crossovers, "trees": Study.trees,
           "groups": Study.groups, "forms": Study.forms, "memory": Study.memory}
 

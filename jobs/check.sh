@@ -5,6 +5,7 @@
 set -euo pipefail
 [ $# -eq 0 ] || { echo "usage: $0" >&2; exit 2; }
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=jobs/packages.sh
 . "$source_dir/jobs/packages.sh"
 jobs=$(nproc)
 

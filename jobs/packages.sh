@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2154
 # What a Debian 12 or Ubuntu machine needs, and how the scripts of this folder use it. Sourced by
 # them with `source_dir` set to the source tree.
 
@@ -5,7 +6,7 @@
 packages=(
     build-essential cmake ninja-build pkg-config
     openmpi-bin libopenmpi-dev libhdf5-openmpi-dev hdf5-tools
-    libyaml-dev libjansson-dev libcunit1-dev
+    libyaml-dev libjansson-dev libopenblas-dev libcunit1-dev
     python3 python3-numpy python3-h5py python3-matplotlib
 )
 # For the tests' static analysis only.

@@ -6,6 +6,7 @@
 set -euo pipefail
 [ $# -le 1 ] || { echo "usage: $0 [RESULTS]" >&2; exit 2; }
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=jobs/packages.sh
 . "$source_dir/jobs/packages.sh"
 results=${1:-study-results}
 

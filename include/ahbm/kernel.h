@@ -30,12 +30,13 @@ struct tl_kernel_info {
     const char *summary; /* one line */
     tl_kernel *run;
     enum tl_phase phase;
-    uint32_t placement;   /* bits of enum tl_placement */
-    uint32_t group_cubes; /* CUBEs per group; 0: as --cubes-per-group says */
-    uint32_t batch;       /* requests when --batch does not say; 0: 1 */
-    bool collective;      /* --message is for it */
-    bool heads_apart;     /* no grouping: G requests of one head instead of one of G heads */
-    uint32_t ring_depth;  /* buffers for KV tiles; 0: as --ring-depth says */
+    uint32_t placement;     /* bits of enum tl_placement */
+    uint32_t group_cubes;   /* CUBEs per group; 0: as --cubes-per-group says */
+    uint32_t batch;         /* requests when --batch does not say; 0: 1 */
+    bool collective;        /* --message is for it */
+    bool stores_everywhere; /* O on every PE, not only on the root */
+    bool heads_apart;       /* no grouping: G requests of one head instead of one of G heads */
+    uint32_t ring_depth;    /* buffers for KV tiles; 0: as --ring-depth says */
 };
 
 #endif

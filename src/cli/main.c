@@ -157,6 +157,8 @@ static int run(const struct group *group, struct options *options)
             summary_print_table(&report, group->size, options->stats, stdout);
         fflush(stdout);
     }
+    if (status == STUDY_DONE && !study_verdict(&report, &err))
+        status = STUDY_FAILED;
     if (group->rank == 0 && status == STUDY_FAILED)
         report_error(&err);
     if (group->rank == 0 && status == STUDY_STOPPED)
@@ -185,6 +187,7 @@ int main(int argc, char **argv)
         }
     } else {
         catch_signals();
+        study_start();
         MPI_Init(&argc, &argv);
         struct group group = group_of(MPI_COMM_WORLD);
         status = run(&group, &options);

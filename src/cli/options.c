@@ -28,10 +28,13 @@ enum key {
     KEY_SHARDS,
     KEY_RING_DEPTH,
     KEY_SEED,
+    KEY_TENSORS,
     KEY_OUTPUT,
     KEY_TRACE,
     KEY_RECORD_AHEAD,
     KEY_FORMAT,
+    KEY_VERIFY,
+    KEY_WRITE_OUTPUT,
     KEY_STATS,
     KEY_PROGRESS,
     KEY_QUIET,
@@ -104,14 +107,27 @@ static const struct argp_option table[] = {
      "Prefill, cases 1 and 2: how query positions are dealt to the PEs (default contiguous)", 0},
     {"ring-depth", KEY_RING_DEPTH, "N", 0,
      "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64 (default 2)", 0},
-    {0, 0, 0, 0, "Output:", 4},
+    {0, 0, 0, 0, "Values:", 4},
+    {"verify", KEY_VERIFY, 0, 0,
+     "Compute on real data and compare the output with exact attention in float64; a wrong one "
+     "ends "
+     "the program with status 1. Times and counts stay the same",
+     0},
+    {"seed", KEY_SEED, "N", 0, "Seed of the generated Q, K and V (default 1)", 0},
+    {"tensors", KEY_TENSORS, "FILE.h5", 0,
+     "Q [requests, query heads, positions, dim], K and V [requests, KV heads, context, dim] of "
+     "this "
+     "file instead of generated ones; implies --verify",
+     0},
+    {"write-output", KEY_WRITE_OUTPUT, 0, 0,
+     "Write the output O into the result file, below /output; implies --verify", 0},
+    {0, 0, 0, 0, "Output:", 5},
     {"output", KEY_OUTPUT, "FILE.h5", 0, "Result file (default ahbm-pdes.h5)", 0},
     {"trace", KEY_TRACE, "LEVEL", 0,
      "none, summary (totals per PE and operation) or commands (one record each); default commands "
      "up "
      "to 64K tokens and summary above",
      0},
-    {"seed", KEY_SEED, "N", 0, "Seed, noted in the result file (default 1)", 0},
     {"format", KEY_FORMAT, "table|json", 0,
      "Form of the summary on standard output (default table)", 0},
     {"stats", KEY_STATS, 0, 0, "Also tell how fast the simulation ran", 0},
@@ -119,7 +135,7 @@ static const struct argp_option table[] = {
     {"quiet", KEY_QUIET, 0, 0, "No summary", 0},
     {"record-ahead", KEY_RECORD_AHEAD, "N", 0,
      "Commands recorded ahead of the simulated CPU; changes no result (default 64)", 0},
-    {0, 0, 0, 0, "Without simulating:", 5},
+    {0, 0, 0, 0, "Without simulating:", 6},
     {"dry-run", KEY_DRY_RUN, 0, 0, "Check options and machine, list the points, and stop", 0},
     {"list-kernels", KEY_LIST_KERNELS, 0, 0, "List the kernels, one per line, and stop", 0},
     {"print-config", KEY_PRINT_CONFIG, 0, 0, "Print the machine as a machine file, and stop", 0},
@@ -131,6 +147,7 @@ static const struct argp_option table[] = {
 struct parse {
     struct options *options;
     struct error *err;
+    const char *culprit; /* the argument that argp did not take */
 };
 
 static const char *const reduce_words[] = {"chain", "tree", "centre", NULL};
@@ -256,6 +273,10 @@ static bool set_output(int key, const char *text, struct options *options, struc
         return ok;
     case KEY_SEED:
         return words_number("seed", text, 0, UINT64_MAX, &study->seed, err);
+    case KEY_TENSORS:
+        study->tensors = text;
+        study->verify = true;
+        return true;
     case KEY_RECORD_AHEAD:
         return parse_u32("record-ahead", text, 1, UINT32_MAX, &study->record_ahead, err);
     case KEY_FORMAT:
@@ -276,6 +297,13 @@ static bool set_output(int key, const char *text, struct options *options, struc
 static void set_flag(int key, struct options *options)
 {
     switch (key) {
+    case KEY_WRITE_OUTPUT:
+        options->study.write_output = true;
+        options->study.verify = true;
+        break;
+    case KEY_VERIFY:
+        options->study.verify = true;
+        break;
     case KEY_STATS:
         options->stats = true;
         break;
@@ -302,11 +330,20 @@ static void set_flag(int key, struct options *options)
     }
 }
 
+/* The argument that argp stopped at: it is past it, except within a cluster like -xy. */
+static const char *find_culprit(const struct argp_state *state)
+{
+    const char *last = state->next > 0 ? state->argv[state->next - 1] : "";
+    return *last == '-' || state->next >= state->argc ? last : state->argv[state->next];
+}
+
 static error_t parse_option(int key, char *text, struct argp_state *state)
 {
     struct parse *parse = state->input;
     struct options *options = parse->options;
     bool ok = true;
+    if (key == ARGP_KEY_ERROR)
+        parse->culprit = find_culprit(state);
     if (key == ARGP_KEY_ARG)
         ok = error_set(parse->err, ERROR_USAGE, "'%.80s' is not an option (see --help)", text);
     else if (key < KEY_CASE || key > KEY_VERSION)
@@ -315,7 +352,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         ok = set_problem(key, text, &options->study, parse->err);
     else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
         ok = set_form(key, text, &options->study, parse->err);
-    else if (key >= KEY_STATS)
+    else if (key >= KEY_VERIFY)
         set_flag(key, options);
     else
         ok = set_output(key, text, options, parse->err);
@@ -362,18 +399,16 @@ static void complete(struct study_options *study)
 
 bool options_parse(struct options *options, int argc, char **argv, struct error *err)
 {
-    struct parse parse = {options, err};
-    int at = 0;
+    struct parse parse = {options, err, ""};
     set_defaults(options);
     unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP;
-    if (argp_parse(&parser, argc, argv, flags, &at, &parse) == 0 && err->code == ERROR_NONE) {
+    if (argp_parse(&parser, argc, argv, flags, NULL, &parse) == 0 && err->code == ERROR_NONE) {
         complete(&options->study);
         return true;
     }
-    const char *culprit = at > 0 && at <= argc ? argv[at - 1] : "";
     return error_set(err, ERROR_USAGE,
                      "option '%.80s' is unknown, ambiguous or lacks its value (see --help)",
-                     culprit);
+                     parse.culprit);
 }
 
 void options_fini(struct options *options)

@@ -10,7 +10,7 @@ static void print_header(FILE *out)
             "context", "batch", "latency", "KV/CUBE", "fits", "IPCQ copies", "DMA reads",
             "busiest engine", "MAC array");
     fprintf(out, "%-8s %4s %9s %6s %12s %10s %5s %12s %12s %-16s %-18s\n", "", "", "tokens", "",
-            "us", "MiB", "", "group/all", "group/all", "of latency", "busy / useful");
+            "us", "MiB", "", "group/all", "group/all", "of the run", "busy / useful");
 }
 
 static void print_pair(FILE *out, uint64_t group, uint64_t all)
@@ -33,6 +33,19 @@ static void print_point(const struct point_summary *point, FILE *out)
     print_pair(out, point->commands[COUNT_IPCQ_COPY], point->commands_total[COUNT_IPCQ_COPY]);
     print_pair(out, point->commands[COUNT_DMA_READ], point->commands_total[COUNT_DMA_READ]);
     fprintf(out, " %-16s %-18s\n", busiest, array);
+}
+
+static void print_verification(const struct study_report *report, FILE *out)
+{
+    fprintf(out, "\n%-8s %4s %9s %6s  %-12s %12s %12s\n", "phase", "case", "context", "batch",
+            "verification", "relative RMS", "largest");
+    for (uint32_t i = 0; i < report->count; i++) {
+        const struct point_summary *point = &report->points[i];
+        fprintf(out, "%-8s %4u %9" PRIu64 " %6u  %-12s %12.3e %12.3e\n", point->phase,
+                point->case_number, point->context, point->batch,
+                point->verify_passed ? "passed" : "FAILED", point->verify_rms_relative,
+                point->verify_max_abs);
+    }
 }
 
 static void print_stats(const struct study_report *report, FILE *out)
@@ -61,6 +74,8 @@ void summary_print_table(const struct study_report *report, uint32_t ranks, bool
     print_header(out);
     for (uint32_t i = 0; i < report->count; i++)
         print_point(&report->points[i], out);
+    if (report->count > 0 && report->points[0].verified)
+        print_verification(report, out);
     fprintf(out, "%" PRIu64 " events, %" PRIu64 " rounds, %.3f s wall on %u rank%s\n", run->events,
             run->rounds, run->wall_s, ranks, ranks == 1 ? "" : "s");
     if (stats)

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 
 #include "cli/summary.h"
 
@@ -10,6 +11,23 @@ static json_t *counts_json(const uint64_t *counts)
         json_object_set_new(object, count_kind_name((enum count_kind)i),
                             json_integer((json_int_t)counts[i]));
     return object;
+}
+
+/* JSON has no infinity: null. */
+static json_t *number_json(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+static json_t *verify_json(const struct point_summary *point)
+{
+    char digest[17];
+    snprintf(digest, sizeof digest, "%016" PRIx64, point->output_digest);
+    return json_pack("{s:b, s:o, s:o, s:I, s:I, s:s}", "passed", (int)point->verify_passed,
+                     "rms_relative", number_json(point->verify_rms_relative), "max_abs",
+                     number_json(point->verify_max_abs), "missing_rows",
+                     (json_int_t)point->output_missing, "repeated_rows",
+                     (json_int_t)point->output_repeated, "output_digest", digest);
 }
 
 static json_t *point_json(const struct point_summary *point)
@@ -36,18 +54,20 @@ static json_t *point_json(const struct point_summary *point)
         (json_int_t)point->events, "rounds", (json_int_t)point->rounds, "digest", digest);
     json_object_update(object, more);
     json_decref(more);
+    if (point->verified)
+        json_object_set_new(object, "verify", verify_json(point));
     return object;
 }
 
 static json_t *run_json(const struct study_run_facts *run, uint32_t ranks)
 {
-    return json_pack("{s:I, s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "ranks",
+    return json_pack("{s:I, s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "ranks",
                      (json_int_t)ranks, "sync", run->sync, "transport", run->transport, "wall_s",
                      run->wall_s, "events", (json_int_t)run->events, "rounds",
                      (json_int_t)run->rounds, "messages", (json_int_t)run->messages,
                      "message_bytes", (json_int_t)run->message_bytes, "peak_rss_bytes",
                      (json_int_t)run->peak_rss_bytes, "model_s", run->model_s_max, "sync_s",
-                     run->sync_s_max, "output_s", run->output_s);
+                     run->sync_s_max, "output_s", run->output_s, "verify_s", run->verify_s);
 }
 
 void summary_print_json(const struct study_report *report, uint32_t ranks, FILE *out)

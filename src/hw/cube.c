@@ -98,6 +98,7 @@ static void init_pe(struct cube *cube, uint32_t number)
     ring_init(&pe->sched.fetch, (uint32_t)params->sched.queue_commands);
     pe->dma.capacity = (uint32_t)(params->sched.pipeline_depth + params->dma.queue_commands);
     pe->dma.jobs = memory_new(pe->dma.capacity, sizeof *pe->dma.jobs);
+    pe->dma.fetches = memory_new(params->sched.pipeline_depth, sizeof *pe->dma.fetches);
     pe->hbm.channels = memory_new(cube->share_channels, sizeof *pe->hbm.channels);
     pe->hbm.refresh_at_ps = memory_new(cube->share_channels, sizeof *pe->hbm.refresh_at_ps);
     for (uint32_t i = 0; i < cube->share_channels; i++)
@@ -122,8 +123,12 @@ struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trac
     cube->channel_rate = rate_divide(params->hbm.rate, params->hbm.pseudo_channels);
     cube->share_rate = rate_divide(params->hbm.rate, cube->pes);
     uint64_t step_ps = rate_duration(params->gemm.clock, cube->step_cycles);
-    cube->cost = (struct cost){params, cube->share_rate,
-                               params->hbm.latency_ps + cube->fill_ps + (step_ps - 1)};
+    cube->cost = (struct cost){
+        .params = params,
+        .share_rate = cube->share_rate,
+        .spread_bytes = cube->share_channels * params->hbm.interleave_bytes,
+        .fetch_tail_ps = params->hbm.latency_ps + cube->fill_ps + (step_ps - 1),
+    };
     for (uint32_t pe = 0; pe < cube->pes; pe++)
         init_pe(cube, pe);
     lp_set_units(lp, cube->pes * PARTS + 1);
@@ -141,6 +146,7 @@ static void free_pe(struct pe *pe)
     ring_fini(&pe->sched.fetch);
     memory_free(pe->slots);
     memory_free(pe->dma.jobs);
+    memory_free(pe->dma.fetches);
     memory_free(pe->hbm.channels);
     memory_free(pe->hbm.refresh_at_ps);
     if (pe->program != NULL)

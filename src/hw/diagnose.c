@@ -3,26 +3,26 @@
 
 #include "hw/machine.h"
 
+static bool moves(const struct command *command)
+{
+    return command->op == OP_SEND || command->op == OP_RECV || command->op == OP_RECV_ASYNC;
+}
+
 /* The PE that must act before `pe` can go on. */
-static uint32_t waits_for(const struct cube *cube, const struct pe *pe, uint32_t own)
+static uint32_t waits_for(const struct pe *pe, uint32_t own)
 {
     const struct cpu *cpu = &pe->cpu;
     uint8_t index = cpu->state == CPU_BLOCKED ? cpu->blocked_on : cpu->draft;
-    if (index == NO_SLOT)
-        return own;
-    const struct command *command = &pe->slots[index].command;
-    bool moves = command->op == OP_SEND || command->op == OP_RECV || command->op == OP_RECV_ASYNC;
-    if (moves) {
-        uint32_t peer = pe->ipcq.queue[command->queue].peer;
+    if (index != NO_SLOT && moves(&pe->slots[index].command)) {
+        uint32_t peer = pe->ipcq.queue[pe->slots[index].command.queue].peer;
         return unit_of(unit_cube(peer), unit_pe(peer), PART_CPU);
     }
-    /* It waits for a transfer of its own: the first queue with something stuck in it. */
+    /* It waits for transfers of its own: the first queue with something stuck in it. */
     for (uint32_t i = 0; i < QUEUES; i++) {
         const struct ipcq_queue *queue = &pe->ipcq.queue[i];
         if (queue->sends.count > 0 || queue->recvs.count > 0)
             return unit_of(unit_cube(queue->peer), unit_pe(queue->peer), PART_CPU);
     }
-    (void)cube;
     return own;
 }
 
@@ -38,10 +38,10 @@ static void describe(const struct cube *cube, uint32_t number, char *text, size_
     }
     const struct slot *slot = &pe->slots[index];
     const struct command *command = &slot->command;
-    bool moves = command->op == OP_SEND || command->op == OP_RECV || command->op == OP_RECV_ASYNC;
+    bool named = moves(command);
     snprintf(text, bytes, "CUBE %u PE %u waits at command %llu (%s%s%s, %s:%u)", cube->id, number,
-             (unsigned long long)slot->number, op_name((enum op)command->op), moves ? " " : "",
-             moves ? queue_name((enum queue_id)command->queue) : "", command->file, command->line);
+             (unsigned long long)slot->number, op_name((enum op)command->op), named ? " " : "",
+             named ? queue_name((enum queue_id)command->queue) : "", command->file, command->line);
 }
 
 static bool finished(const struct pe *pe)
@@ -76,7 +76,7 @@ uint32_t cube_unfinished(const struct cube *cube, struct pe_wait *waits, uint32_
             describe_stuck(cube, number, wait);
             continue;
         }
-        wait->waits_for = waits_for(cube, pe, wait->unit);
+        wait->waits_for = waits_for(pe, wait->unit);
         describe(cube, number, wait->text, sizeof wait->text);
     }
     return count;

@@ -74,20 +74,44 @@ static void pump(struct lp *lp, const struct event *event, struct pe *pe)
     }
 }
 
+static void begin_fetch(const struct hw_params *params, struct dma *dma, uint8_t slot,
+                        uint64_t addr, uint64_t bytes)
+{
+    if (dma->fetches_count == params->sched.pipeline_depth)
+        error_bug("more sub-tiles are fetched than the pipeline is deep");
+    dma->fetches[dma->fetches_count++] = (struct dma_fetch){addr, addr + bytes, bytes, slot};
+}
+
+/* Takes in what has come of a sub-tile; whether that was the last of it. */
+static bool end_fetch(struct dma *dma, uint8_t slot, uint64_t addr, uint64_t bytes)
+{
+    struct dma_fetch *fetch = dma->fetches;
+    while (fetch->slot != slot || addr < fetch->first || addr >= fetch->end)
+        if (++fetch == dma->fetches + dma->fetches_count)
+            error_bug("data at %llu that no sub-tile asked for", (unsigned long long)addr);
+    fetch->bytes_left -= bytes;
+    if (fetch->bytes_left > 0)
+        return false;
+    *fetch = dma->fetches[--dma->fetches_count];
+    return true;
+}
+
 void dma_job(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
     struct dma *dma = &pe->dma;
+    struct access access = access_unpack(event->arg[0]);
     if (dma->count == dma->capacity)
         error_bug("the DMA job queue of unit %u is full", event->dst);
     uint32_t at = (dma->first + dma->count++) % dma->capacity;
-    dma->jobs[at] = (struct dma_request){access_unpack(event->arg[0]), event->arg[1], event->arg[2],
-                                         event->arg[3] != 0};
+    dma->jobs[at] = (struct dma_request){access, event->arg[1], event->arg[2], event->arg[3] != 0};
+    if (access.kind == ACCESS_FETCH)
+        begin_fetch(cube_of(lp)->params, dma, access.slot, event->arg[1], event->arg[2]);
     pump(lp, event, pe);
 }
 
 static void finish_transfer(struct lp *lp, const struct event *event, struct pe *pe,
-                            struct access access, uint64_t bytes)
+                            struct access access, uint64_t addr, uint64_t bytes)
 {
     struct slot *slot = &pe->slots[access.slot];
     if (access.kind == ACCESS_STORE)
@@ -95,6 +119,8 @@ static void finish_transfer(struct lp *lp, const struct event *event, struct pe 
     else
         pe->result.read_bytes += bytes;
     if (access.kind == ACCESS_FETCH) {
+        if (!end_fetch(&pe->dma, access.slot, addr, bytes))
+            return;
         struct event *step = send_part(lp, event, PART_GEMM, MSG_GEMM_STEP, lp->now);
         step->arg[0] = access.slot;
         step->arg[1] = 1;
@@ -110,6 +136,6 @@ void dma_data(struct lp *lp, const struct event *event)
     struct pe *pe = pe_of(lp, event);
     pe->dma.outstanding--;
     activity_end(&pe->dma.activity, lp->now);
-    finish_transfer(lp, event, pe, access_unpack(event->arg[0]), event->arg[2]);
+    finish_transfer(lp, event, pe, access_unpack(event->arg[0]), event->arg[1], event->arg[2]);
     pump(lp, event, pe);
 }

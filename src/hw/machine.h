@@ -9,7 +9,7 @@
 #include "hw/outlook.h"
 #include "hw/server.h"
 
-enum { SLOTS = 64, RANGES = 8, CHANNELS_MAX = 16, NO_SLOT = 0xff };
+enum { SLOTS = 64, RANGES = 8, CHANNELS_MAX = 64, NO_SLOT = 0xff };
 
 /* Bytes [first, end) of one memory. */
 struct range {
@@ -74,9 +74,18 @@ struct dma_request {
     bool first; /* of its operand */
 };
 
+/* A sub-tile on its way: it may come in several requests, and those out of order. */
+struct dma_fetch {
+    uint64_t first, end; /* addresses */
+    uint64_t bytes_left;
+    uint8_t slot;
+};
+
 struct dma {
     struct dma_request *jobs; /* ring */
     uint32_t capacity, first, count;
+    struct dma_fetch *fetches; /* room for `pipeline_depth` */
+    uint32_t fetches_count;
     uint64_t outstanding;
     uint64_t channel_free_ps[CHANNELS_MAX];
     uint64_t last_issue_ps; /* requests leave in order */

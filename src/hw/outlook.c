@@ -60,9 +60,14 @@ static void use_operand(struct outlook *outlook, const struct operand *operand)
     }
 }
 
+/* `bytes` more were asked for by a command whose result is `out`. It comes after all that its stream
+ * asked for before only if it queues up at every pseudo-channel. */
 static void note_result(struct outlook *outlook, const struct operand *out, enum stream stream,
-                        uint64_t tail_ps)
+                        uint64_t bytes, uint64_t tail_ps)
 {
+    outlook->moved[stream] += bytes;
+    if (bytes < outlook->cost->spread_bytes)
+        return;
     struct outlook_result *result = &outlook->results[outlook->next_result];
     outlook->next_result = (outlook->next_result + 1) % OUTLOOK_RESULTS;
     *result = (struct outlook_result){
@@ -75,11 +80,11 @@ static void note_transfer(struct outlook *outlook, const struct command *command
     const struct hw_params *params = outlook->cost->params;
     if (command->op == OP_COMPOSITE && command->b.space == SPACE_HBM &&
         command->b.pe == outlook->pe) {
-        outlook->moved[STREAM_FETCH] += operand_bytes(&command->b);
-        note_result(outlook, &command->out, STREAM_FETCH, outlook->cost->fetch_tail_ps);
+        note_result(outlook, &command->out, STREAM_FETCH, operand_bytes(&command->b),
+                    outlook->cost->fetch_tail_ps);
     } else if (command->op == OP_LOAD && command->a.pe == outlook->pe) {
-        outlook->moved[STREAM_LOAD] += operand_bytes(&command->a);
-        note_result(outlook, &command->out, STREAM_LOAD, params->hbm.latency_ps);
+        note_result(outlook, &command->out, STREAM_LOAD, operand_bytes(&command->a),
+                    params->hbm.latency_ps);
     } else if (command->op == OP_STORE && command->out.pe == outlook->pe) {
         outlook->moved[STREAM_LOAD] += operand_bytes(&command->out);
     }
@@ -117,9 +122,7 @@ static bool fold(struct scout_sink *sink, const struct command *command)
     struct emission *record =
         &outlook->records[(outlook->first + outlook->count++) % OUTLOOK_RECORDS];
     *record = (struct emission){.serial_ps = outlook->serial_ps + issue,
-                                .flight_ps = flight(params, command),
-                                .queue = command->queue,
-                                .op = command->op};
+                                .flight_ps = flight(params, command)};
     for (int s = 0; s < STREAMS; s++) {
         record->bytes[s] = outlook->used[s];
         record->after_ps[s] = outlook->after_ps[s] + issue;
@@ -136,11 +139,32 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
     outlook->pe = pe;
 }
 
+/* The `index`-th emission not yet issued; NULL when there is none, or none is known yet. */
+static const struct emission *emission_at(struct outlook *outlook, struct program *program,
+                                          uint32_t index)
+{
+    if (outlook->count == index && index < OUTLOOK_RECORDS && !outlook->ended)
+        outlook->ended = !program->ops->scout(program, &outlook->sink);
+    if (outlook->count <= index)
+        return NULL;
+    return &outlook->records[(outlook->first + index) % OUTLOOK_RECORDS];
+}
+
 const struct emission *outlook_next(struct outlook *outlook, struct program *program)
 {
-    if (outlook->count < OUTLOOK_KNOWN && !outlook->ended)
-        outlook->ended = !program->ops->scout(program, &outlook->sink);
-    return outlook->count == 0 ? NULL : &outlook->records[outlook->first];
+    return emission_at(outlook, program, 0);
+}
+
+uint64_t outlook_flight(struct outlook *outlook, struct program *program, uint64_t least_ps)
+{
+    const struct emission *emission = emission_at(outlook, program, 0);
+    uint64_t from = emission->serial_ps, later = 0, least = TIME_NEVER;
+    for (uint32_t i = 0; emission != NULL && later + least_ps < least; i++) {
+        later = emission->serial_ps - from;
+        least = time_min(least, later + emission->flight_ps);
+        emission = emission_at(outlook, program, i + 1);
+    }
+    return outlook->ended && emission == NULL ? least : time_min(least, later + least_ps);
 }
 
 void outlook_pop(struct outlook *outlook, struct program *program)

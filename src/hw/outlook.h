@@ -14,16 +14,13 @@
 #include "prog/program.h"
 
 enum stream { STREAM_FETCH, STREAM_LOAD, STREAMS };
-enum {
-    OUTLOOK_RECORDS = 16,
-    OUTLOOK_KNOWN = 8 /* at least, unless the end */,
-    OUTLOOK_RESULTS = 8
-};
+enum { OUTLOOK_RECORDS = 16, OUTLOOK_RESULTS = 8 };
 
 /* What the fold needs to know of the machine. */
 struct cost {
     const struct hw_params *params;
     struct rate share_rate;
+    uint64_t spread_bytes;  /* so many touch every pseudo-channel of a share */
     uint64_t fetch_tail_ps; /* last byte of an operand at the share to the composite's result */
 };
 
@@ -32,8 +29,6 @@ struct emission {
     uint64_t bytes[STREAMS];
     uint64_t after_ps[STREAMS];
     uint64_t flight_ps; /* least time from the end of the issue to the arrival elsewhere */
-    uint8_t queue;      /* enum queue_id */
-    uint8_t op;         /* OP_SEND, OP_RECV or OP_RECV_ASYNC */
 };
 
 /* A result that the CPU has not yet used. */
@@ -65,11 +60,10 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
 /* The next emission not yet issued, running the scout as needed; NULL when there is none. */
 const struct emission *outlook_next(struct outlook *outlook, struct program *program);
 
-/* The i-th of the next emissions that are known, i < outlook->count. */
-static inline const struct emission *outlook_at(const struct outlook *outlook, uint32_t i)
-{
-    return &outlook->records[(outlook->first + i) % OUTLOOK_RECORDS];
-}
+/* Least time from the end of the next emission's issue to an arrival elsewhere of anything that the
+ * PE emits from then on: a send does not hold up a later credit, which has no copy to wait for.
+ * `least_ps` bounds what lies beyond the scout's records. There must be a next emission. */
+uint64_t outlook_flight(struct outlook *outlook, struct program *program, uint64_t least_ps);
 
 /* The CPU issued an emitting command. */
 void outlook_pop(struct outlook *outlook, struct program *program);

@@ -69,19 +69,18 @@ static uint64_t ipcq_promise(const struct cube *cube, const struct pe *pe, uint6
     return time_add_saturated(least, least_flight(cube->params));
 }
 
-/* When the next message of a queue from another CUBE is here at the earliest; infinite when none is
- * on its way. */
-static uint64_t message_at(const struct cube *cube, const struct pe *pe, uint32_t queue,
-                           uint64_t next_event)
+/* When the message that the CPU waits for in a recv from another CUBE arrives at the earliest. */
+static uint64_t awaited(const struct cube *cube, const struct pe *pe, uint64_t next_event)
 {
-    const struct ipcq_queue *q = &pe->ipcq.queue[queue];
+    const struct slot *slot = &pe->slots[pe->cpu.blocked_on];
+    const struct ipcq_queue *q = &pe->ipcq.queue[slot->command.queue];
     uint32_t number = (uint32_t)(pe - cube->pe);
     if (q->drain_end_ps != 0)
         return q->drain_end_ps;
     uint64_t least = q->arrived_count > 0 ? next_event : TIME_NEVER;
     for (uint32_t i = 0; i < cube->pending_count; i++) {
         const struct pending *pending = &cube->pending[i];
-        if (pending->queue == queue && pending->kind == PACKET_DATA &&
+        if (pending->queue == slot->command.queue && pending->kind == PACKET_DATA &&
             unit_cube(pending->destination) == cube->id && unit_pe(pending->destination) == number)
             least = time_min(least, pending->time);
     }
@@ -93,17 +92,21 @@ static uint64_t cpu_free(const struct cube *cube, const struct pe *pe, uint64_t 
 {
     const struct cpu *cpu = &pe->cpu;
     uint64_t from = next_event;
-    const struct command *command = &pe->slots[cpu->blocked_on].command;
-    if (cpu->state == CPU_BLOCKED && command->op == OP_RECV &&
-        queue_level((enum queue_id)command->queue) != LEVEL_PE)
-        from = message_at(cube, pe, command->queue, next_event);
+    if (cpu->state == CPU_BLOCKED && pe->slots[cpu->blocked_on].command.op == OP_RECV &&
+        queue_level((enum queue_id)pe->slots[cpu->blocked_on].command.queue) != LEVEL_PE)
+        from = awaited(cube, pe, next_event);
     return time_max(from, cpu->busy_until_ps);
 }
 
-/* The least time of the end of an emission's issue, when the CPU can go on at `from`. */
-static uint64_t issued(const struct cube *cube, const struct pe *pe, uint64_t from,
-                       uint64_t next_event, const struct emission *emission)
+static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
 {
+    const struct emission *emission;
+    if (pe->program == NULL || pe->cpu.state == CPU_ENDED)
+        return TIME_NEVER;
+    emission = outlook_next(&pe->outlook, pe->program);
+    uint64_t from = emission == NULL ? TIME_NEVER : cpu_free(cube, pe, next_event);
+    if (from == TIME_NEVER)
+        return TIME_NEVER;
     uint64_t least = time_add(from, emission->serial_ps - pe->cpu.serial_ps);
     for (int s = 0; s < STREAMS; s++) {
         uint64_t accepted = pe->hbm.own_bytes[s];
@@ -112,40 +115,8 @@ static uint64_t issued(const struct cube *cube, const struct pe *pe, uint64_t fr
                 least, time_add(hbm_earliest(cube, pe, next_event, emission->bytes[s] - accepted),
                                 emission->after_ps[s]));
     }
-    return least;
-}
-
-/* Whether the emission is the credit of a message that this CUBE would first have to receive. */
-static bool needs_message(const struct cube *cube, const struct pe *pe,
-                          const struct emission *emission)
-{
-    return emission->op != OP_SEND && message_at(cube, pe, emission->queue, 0) == TIME_NEVER;
-}
-
-/* A later emission may arrive before an earlier one: a credit flies shorter than a copy. */
-static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
-{
-    const struct outlook *outlook = &pe->outlook;
-    if (pe->program == NULL || pe->cpu.state == CPU_ENDED ||
-        outlook_next(&pe->outlook, pe->program) == NULL)
-        return TIME_NEVER;
-    uint64_t from = cpu_free(cube, pe, next_event), least = TIME_NEVER, time = from;
-    uint64_t shortest = least_flight(cube->params);
-    if (from == TIME_NEVER)
-        return TIME_NEVER;
-    for (uint32_t i = 0; i < outlook->count; i++) {
-        const struct emission *emission = outlook_at(outlook, i);
-        time = issued(cube, pe, from, next_event, emission);
-        if (needs_message(cube, pe, emission)) {
-            if (emission->op == OP_RECV) /* and so does all that comes after it */
-                return least;
-            continue;
-        }
-        least = time_min(least, time_add(time, emission->flight_ps));
-        if (time_add(time, shortest) >= least)
-            return least;
-    }
-    return outlook->ended ? least : time_add(time, shortest);
+    uint64_t flight = outlook_flight(&pe->outlook, pe->program, least_flight(cube->params));
+    return time_add(least, flight);
 }
 
 uint64_t cube_promise(struct lp *lp, uint64_t next_event)

@@ -60,32 +60,41 @@ static bool write_head(struct results *results, const struct results_layout *lay
         return false;
     results->points_group = hdf5_group_new(file->hdf5, "points");
     bool good = results->points_group >= 0 && write_root(file->hdf5, layout) &&
-                write_config(file->hdf5, &file->group, layout);
+                write_config(file->hdf5, &file->writers, layout);
     return results_file_agree(file, good, err);
 }
 
-static void free_results(struct results *results)
+static void free_results(struct results *results, bool together)
 {
     results_rows_fini(results);
-    results_file_drop(&results->file);
+    if (results->team.writes)
+        results_file_drop(&results->file);
+    results_team_dismiss(&results->team, together);
     memory_free(results);
+}
+
+static struct results *new_results(const struct group *group, const struct results_layout *layout)
+{
+    struct results *results = memory_new(1, sizeof *results);
+    results->layout = *layout;
+    results->layout.version = results->layout.config = NULL;
+    results->trace_group = -1;
+    results->output_group = results->output = -1;
+    results_team_form(&results->team, group, layout->first_cube, layout->local_cubes);
+    results_rows_init(results);
+    return results;
 }
 
 struct results *results_open(const struct group *group, const char *path,
                              const struct results_layout *layout, struct error *err)
 {
-    struct results *results = memory_new(1, sizeof *results);
-    if (!results_file_create(&results->file, group, path, err)) {
-        memory_free(results);
-        return NULL;
-    }
-    results->layout = *layout;
-    results->layout.version = results->layout.config = NULL;
-    results->trace_group = -1;
-    results_rows_init(results);
-    if (write_head(results, layout, err))
+    struct results *results = new_results(group, layout);
+    if (results->team.writes &&
+        results_file_create(&results->file, &results->team.writers, path, err))
+        write_head(results, layout, err);
+    if (group_agree(group, err))
         return results;
-    free_results(results);
+    free_results(results, false);
     return NULL;
 }
 
@@ -113,23 +122,25 @@ static bool write_run(int64_t file, const struct results_run *run)
     return good;
 }
 
-static bool write_tail(struct results *results, const struct results_run *run, struct error *err)
+static bool finish(struct results *results, const struct results_run *run, struct error *err)
 {
     struct results_file *file = &results->file;
-    return results_rows_flush(results, err) && results_file_reserve(file, TAIL_BYTES, err) &&
-           results_file_agree(file, write_run(file->hdf5, run), err);
+    return results_file_reserve(file, TAIL_BYTES, err) &&
+           results_file_agree(file, write_run(file->hdf5, run), err) &&
+           results_file_finish(file, err);
 }
 
 bool results_close(struct results *results, const struct results_run *run, struct error *err)
 {
-    bool good = write_tail(results, run, err) && results_file_finish(&results->file, err);
-    free_results(results);
+    bool good = results_rows_flush(results, err);
+    if (good && results->team.writes)
+        finish(results, run, err);
+    good = good && group_agree(&results->team.all, err);
+    free_results(results, good);
     return good;
 }
 
 void results_abandon(struct results *results)
 {
-    results_rows_fini(results);
-    results_file_abandon(&results->file);
-    memory_free(results);
+    free_results(results, false);
 }

@@ -33,6 +33,8 @@ struct footprint {
     uint64_t o_bytes;
 };
 
+enum results_verify { VERIFY_NONE, VERIFY_PASSED, VERIFY_FAILED };
+
 /* One finished point. Scalars and `group_*` arrays are the same on all processes; the arrays over
  * CUBEs hold this process's block, PEs fastest. */
 struct results_point {
@@ -46,11 +48,13 @@ struct results_point {
     uint64_t launch_ps;      /* host launch, not part of the latency */
     uint64_t o_gather_bytes; /* that bring a group's O to the PE that holds most of it */
     uint64_t digest;
-    const uint64_t *group_latency_ps;   /* [groups] */
-    const struct cube_result *cubes;    /* [local_cubes] */
-    const struct pe_result *pe_results; /* [local_cubes][pes] */
-    const struct footprint *footprints; /* [local_cubes][pes] */
-    struct spool *trace;                /* NULL: no commands recorded */
+    uint8_t verify_state;                       /* enum results_verify */
+    double verify_rms_relative, verify_max_abs; /* -1: not verified */
+    const uint64_t *group_latency_ps;           /* [groups] */
+    const struct cube_result *cubes;            /* [local_cubes] */
+    const struct pe_result *pe_results;         /* [local_cubes][pes] */
+    const struct footprint *footprints;         /* [local_cubes][pes] */
+    struct spool *trace;                        /* NULL: no commands recorded */
 };
 
 /* The facts of the run, of which none is compared between runs (/run). */
@@ -71,6 +75,14 @@ struct results *results_open(const struct group *group, const char *path,
                              const struct results_layout *layout, struct error *err);
 
 bool results_add(struct results *results, const struct results_point *point, struct error *err);
+
+/* The output O of the next point, before its results_add(): /output/point_NNNNNN, f32
+ * [requests, query heads, positions, dim], zero where nothing is put. A box is written by rank 0,
+ * which alone needs `data`. */
+bool results_output_open(struct results *results, const uint64_t dims[4], struct error *err);
+bool results_output_put(struct results *results, const uint64_t start[4], const uint64_t count[4],
+                        const float *data, struct error *err);
+void results_output_close(struct results *results);
 
 /* Writes what is left, syncs, and renames to the final name. Frees `results` in any case; on
  * failure the temporary file is removed. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -29,38 +30,55 @@ static bool may_replace(const struct results_file *file, struct error *err)
     return fail(file, S_ISDIR(status.st_mode) ? strerror(EISDIR) : "not a regular file", err);
 }
 
+/* Whether the open file still has the temporary name: the run that had it may just have ended. */
+static bool has_name(const struct results_file *file)
+{
+    struct stat open_file, named;
+    return fstat(file->fd, &open_file) == 0 && stat(file->temporary, &named) == 0 &&
+           open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+/* The temporary file is locked for as long as the run lives, so that two runs cannot write to one
+ * output; what a dead run left is taken over. A file system without locks is no reason to stop. */
 static bool create_temporary(struct results_file *file, struct error *err)
 {
     if (!may_replace(file, err))
         return false;
-    unlink(file->temporary); /* of a run that died */
-    file->fd = open(file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    return file->fd >= 0 || fail(file, strerror(errno), err);
+    do {
+        if (file->fd >= 0)
+            close(file->fd);
+        file->fd = open(file->temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (file->fd < 0)
+            return fail(file, strerror(errno), err);
+        if (flock(file->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+            close(file->fd);
+            file->fd = -1; /* another run's: not ours to remove */
+            return fail(file, "another run is writing it", err);
+        }
+    } while (!has_name(file));
+    return ftruncate(file->fd, 0) == 0 || fail(file, strerror(errno), err);
 }
 
-static void init(struct results_file *file, const struct group *group, const char *path)
+static void init(struct results_file *file, const struct group *writers, const char *path)
 {
-    *file = (struct results_file){.group = *group, .hdf5 = -1, .fd = -1};
+    *file = (struct results_file){.writers = *writers, .hdf5 = -1, .fd = -1};
     size_t bytes = strlen(path) + sizeof ".tmp";
     file->path = memory_copy_text(path);
     file->temporary = memory_new(bytes, 1);
     snprintf(file->temporary, bytes, "%s.tmp", path);
 }
 
-bool results_file_create(struct results_file *file, const struct group *group, const char *path,
+bool results_file_create(struct results_file *file, const struct group *writers, const char *path,
                          struct error *err)
 {
-    init(file, group, path);
-    if (group->rank == 0)
+    init(file, writers, path);
+    if (writers->rank == 0)
         create_temporary(file, err);
-    if (group_agree(group, err)) {
-        hdf5_start();
-        file->hdf5 = hdf5_file_create(group, file->temporary);
-        if (results_file_agree(file, file->hdf5 >= 0, err))
-            return true;
-    }
-    results_file_drop(file);
-    return false;
+    if (!group_agree(writers, err))
+        return false;
+    hdf5_start();
+    file->hdf5 = hdf5_file_create(writers, file->temporary);
+    return results_file_agree(file, file->hdf5 >= 0, err);
 }
 
 /* 0, or the errno of why the file cannot have `bytes`. */
@@ -98,9 +116,9 @@ static void reserve(struct results_file *file, uint64_t bytes, struct error *err
 
 bool results_file_reserve(struct results_file *file, uint64_t bytes, struct error *err)
 {
-    if (file->group.rank == 0 && err->code == ERROR_NONE)
+    if (file->writers.rank == 0 && err->code == ERROR_NONE)
         reserve(file, bytes, err);
-    return group_agree(&file->group, err);
+    return group_agree(&file->writers, err);
 }
 
 /* HDF5 does not tell why a write failed. */
@@ -116,7 +134,7 @@ bool results_file_agree(struct results_file *file, bool good, struct error *err)
 {
     if (!good)
         fail(file, guess_why(file), err);
-    return group_agree(&file->group, err);
+    return group_agree(&file->writers, err);
 }
 
 /* Gives back what was reserved, and brings the file to the disk. */
@@ -178,18 +196,12 @@ bool results_file_finish(struct results_file *file, struct error *err)
         return false;
     if (!results_file_agree(file, hdf5_file_close(file->hdf5), err))
         return false;
-    if (file->group.rank == 0)
+    if (file->writers.rank == 0)
         publish(file, err);
-    if (!group_agree(&file->group, err))
+    if (!group_agree(&file->writers, err))
         return false;
     forget_temporary(file);
     return true;
-}
-
-void results_file_abandon(struct results_file *file)
-{
-    hdf5_file_close(file->hdf5); /* HDF5 would close it after MPI has forgotten how */
-    results_file_drop(file);
 }
 
 void results_file_drop(struct results_file *file)

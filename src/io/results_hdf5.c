@@ -15,8 +15,8 @@ void hdf5_start(void)
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-/* Collective buffering bounds ROMIO's memory and lets all processes learn of a failed write: without
- * it a full disk left 4 and 16 processes waiting for each other (measured). */
+/* Collective buffering bounds ROMIO's memory and lets all processes learn of a failed write:
+ * without it a full disk left 4 and 16 processes waiting for each other (measured). */
 static MPI_Info new_hints(void)
 {
     MPI_Info hints;
@@ -136,6 +136,10 @@ static hid_t new_type(const struct hdf5_type *type, bool native)
         return new_integer(1, native);
     case HDF5_U32:
         return new_integer(4, native);
+    case HDF5_F32:
+        return H5Tcopy(native ? H5T_NATIVE_FLOAT : H5T_IEEE_F32LE);
+    case HDF5_F64:
+        return H5Tcopy(native ? H5T_NATIVE_DOUBLE : H5T_IEEE_F64LE);
     default:
         return new_integer(8, native);
     }
@@ -213,7 +217,8 @@ static bool write_member_units(hid_t dataset, const struct hdf5_type *type)
     enum { UNITS_BYTES = 8 };
     char *packed = memory_new(type->members, UNITS_BYTES);
     for (uint32_t i = 0; i < type->members; i++)
-        memcpy(packed + i * UNITS_BYTES, type->member[i].units, strlen(type->member[i].units));
+        memcpy(packed + (size_t)i * UNITS_BYTES, type->member[i].units,
+               strlen(type->member[i].units));
     bool good = write_names(dataset, "units", packed, UNITS_BYTES, type->members);
     memory_free(packed);
     return good;

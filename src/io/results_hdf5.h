@@ -12,7 +12,7 @@
 
 enum { HDF5_RANK_MAX = 4 };
 
-enum hdf5_kind { HDF5_U8, HDF5_U32, HDF5_U64, HDF5_TEXT, HDF5_RECORD };
+enum hdf5_kind { HDF5_U8, HDF5_U32, HDF5_U64, HDF5_F32, HDF5_F64, HDF5_TEXT, HDF5_RECORD };
 
 struct hdf5_member {
     const char *name;

@@ -1,5 +1,7 @@
-/* The arrays over points. All take the same number of points per chunk and are written a chunk at a
- * time, whole, so nothing is read back or compressed twice, whatever the number of points. */
+/* The arrays over points. Each process collects its rows; a full batch goes to the team's writer,
+ * which brings the members' rows together, and the writers write. All datasets take the same number
+ * of points per chunk and are written a chunk at a time, whole, so nothing is compressed twice,
+ * whatever the number of points. */
 #include <string.h>
 
 #include "io/results_internal.h"
@@ -7,7 +9,7 @@
 #include "support/memory.h"
 
 /* The rows of a batch, all processes together, are at most so large (or one point). */
-#define BATCH_BYTES (UINT64_C(4) << 20)
+#define BATCH_BYTES (UINT64_C(3) << 20)
 enum { BATCH_POINTS = 128 };
 
 /* What a dataset costs in the file beside its values: header, attributes, chunk index. */
@@ -53,13 +55,32 @@ static bool by_cube(const struct results_column *column)
     return column->source != FROM_POINT && column->source != FROM_GROUP;
 }
 
-/* What all processes know alike is written by the first. */
-static uint64_t local_items(const struct results *results, const struct results_column *column)
+/* Structures of a point in a process that has `cubes` CUBEs. What all processes know alike is
+ * written by the first. */
+static uint64_t share_of(const struct results *results, const struct results_column *column,
+                         uint32_t cubes, bool first)
 {
     uint64_t items = items_of(column, &results->layout);
     if (by_cube(column))
-        return items / results->layout.cubes * results->layout.local_cubes;
-    return results->file.group.rank == 0 ? items : 0;
+        return items / results->layout.cubes * cubes;
+    return first ? items : 0;
+}
+
+static void place_rows(struct results *results)
+{
+    const struct results_layout *layout = &results->layout;
+    for (uint32_t i = 0; i < results->columns; i++) {
+        struct results_rows *rows = &results->rows[i];
+        rows->items =
+            share_of(results, rows->column, layout->local_cubes, results->team.all.rank == 0);
+        results->block_bytes += results->batch * row_bytes(rows->column, rows->items);
+    }
+    char *next = results->block = memory_new(results->block_bytes, 1);
+    for (uint32_t i = 0; i < results->columns; i++) {
+        struct results_rows *rows = &results->rows[i];
+        rows->values = next;
+        next += results->batch * row_bytes(rows->column, rows->items);
+    }
 }
 
 void results_rows_init(struct results *results)
@@ -69,20 +90,15 @@ void results_rows_init(struct results *results)
     results->rows = memory_new(count, sizeof *results->rows);
     for (uint32_t i = 0; i < count; i++)
         if (results_column_wanted(&columns[i], &results->layout))
-            results->rows[results->columns++].column = &columns[i];
+            results->rows[results->columns++] =
+                (struct results_rows){.column = &columns[i], .dataset = -1};
     results->batch = batch_of(results);
-    for (uint32_t i = 0; i < results->columns; i++) {
-        struct results_rows *rows = &results->rows[i];
-        rows->dataset = -1;
-        rows->items = local_items(results, rows->column);
-        rows->values = memory_new(results->batch, row_bytes(rows->column, rows->items));
-    }
+    place_rows(results);
 }
 
 void results_rows_fini(struct results *results)
 {
-    for (uint32_t i = 0; i < results->columns; i++)
-        memory_free(results->rows[i].values);
+    memory_free(results->block);
     memory_free(results->rows);
 }
 
@@ -115,7 +131,7 @@ static void copy_row(struct results_rows *rows, struct source source, uint32_t a
 {
     const struct results_column *column = rows->column;
     uint32_t bytes = results_column_bytes(column);
-    char *to = (char *)rows->values + at * row_bytes(column, rows->items);
+    char *to = rows->values + at * row_bytes(column, rows->items);
     for (uint64_t i = 0; i < rows->items; i++) {
         const char *from = (const char *)source.base + i * source.stride + column->offset;
         if (column->type.kind == HDF5_TEXT)
@@ -164,19 +180,19 @@ static struct hdf5_shape shape_of(const struct results *results,
     return shape;
 }
 
-/* This process's part of the waiting points. */
-static struct hdf5_box box_of(const struct results *results, const struct results_rows *rows,
+/* The team's part of the waiting points. */
+static struct hdf5_box box_of(const struct results *results, const struct results_column *column,
                               const struct hdf5_shape *shape)
 {
     struct hdf5_box box = {{0}, {0}};
-    if (rows->items == 0)
+    if (share_of(results, column, results->team.cubes, results->team.all.rank == 0) == 0)
         return box;
     memcpy(box.count, shape->dims, sizeof box.count);
     box.start[0] = results->written;
     box.count[0] = results->waiting;
-    if (by_cube(rows->column)) {
-        box.start[1] = results->layout.first_cube;
-        box.count[1] = results->layout.local_cubes;
+    if (by_cube(column)) {
+        box.start[1] = results->team.first_cube;
+        box.count[1] = results->team.cubes;
     }
     return box;
 }
@@ -200,11 +216,77 @@ static bool extend_rows(struct results *results, struct results_rows *rows)
                              : hdf5_dataset_extend(rows->dataset, shape.dims);
 }
 
-static bool write_rows(const struct results *results, const struct results_rows *rows)
+/* What the members of a team sent: their blocks, each read column by column. */
+struct collection {
+    char *blocks;
+    const char **next; /* [members]: the column to be read now */
+};
+
+static uint64_t member_row(const struct results *results, const struct results_column *column,
+                           uint32_t member)
+{
+    bool first = member == 0 && results->team.all.rank == 0;
+    return row_bytes(column, share_of(results, column, results->team.member_cubes[member], first));
+}
+
+/* Finds the blocks, sets out for the first column. Returns the bytes of all. */
+static size_t find_blocks(const struct results *results, struct collection *collection)
+{
+    size_t place = 0;
+    for (uint32_t member = 0; member < results->team.members.size; member++) {
+        collection->next[member] = collection->blocks + place;
+        for (uint32_t i = 0; i < results->columns; i++)
+            place += results->batch * member_row(results, results->rows[i].column, member);
+    }
+    return place;
+}
+
+/* Brings the members' blocks to their writer. Collective over the team. */
+static void collect(const struct results *results, struct collection *collection)
+{
+    const struct results_team *team = &results->team;
+    collection->next = memory_new(team->members.size, sizeof *collection->next);
+    if (team->writes)
+        collection->blocks = memory_new(find_blocks(results, collection), 1);
+    group_gather(&team->members, results->block, results->block_bytes, collection->blocks);
+    if (team->writes)
+        find_blocks(results, collection);
+}
+
+static void free_collection(struct collection *collection)
+{
+    memory_free(collection->blocks);
+    memory_free(collection->next);
+}
+
+/* The column's waiting rows of the whole team, freed by memory_free(). */
+static char *merge(const struct results *results, struct collection *collection,
+                   const struct results_column *column)
+{
+    uint32_t members = results->team.members.size;
+    size_t bytes = 0, place = 0;
+    for (uint32_t member = 0; member < members; member++)
+        bytes += member_row(results, column, member);
+    char *merged = memory_new(results->waiting, bytes);
+    for (uint32_t member = 0; member < members; member++) {
+        size_t row = member_row(results, column, member);
+        for (size_t i = 0; i < results->waiting; i++)
+            memcpy(merged + i * bytes + place, collection->next[member] + i * row, row);
+        collection->next[member] += results->batch * row;
+        place += row;
+    }
+    return merged;
+}
+
+static bool write_rows(const struct results *results, const struct results_rows *rows,
+                       struct collection *collection)
 {
     struct hdf5_shape shape = shape_of(results, rows->column);
-    struct hdf5_box box = box_of(results, rows, &shape);
-    return hdf5_dataset_write(rows->dataset, &rows->column->type, &box, rows->values);
+    struct hdf5_box box = box_of(results, rows->column, &shape);
+    char *values = merge(results, collection, rows->column);
+    bool good = hdf5_dataset_write(rows->dataset, &rows->column->type, &box, values);
+    memory_free(values);
+    return good;
 }
 
 /* What the waiting points may take in the file, badly compressed. */
@@ -214,7 +296,8 @@ static uint64_t flush_bytes(const struct results *results)
     return bytes + bytes / 64 + (uint64_t)results->columns * DATASET_BYTES;
 }
 
-static bool write_all(struct results *results, struct error *err)
+/* Collective over the writers. */
+static bool write_all(struct results *results, struct collection *collection, struct error *err)
 {
     struct results_file *file = &results->file;
     if (!results_file_reserve(file, flush_bytes(results), err))
@@ -225,7 +308,7 @@ static bool write_all(struct results *results, struct error *err)
     if (!results_file_agree(file, good, err))
         return false;
     for (uint32_t i = 0; i < results->columns; i++)
-        if (!results_file_agree(file, write_rows(results, &results->rows[i]), err))
+        if (!results_file_agree(file, write_rows(results, &results->rows[i], collection), err))
             return false;
     return true;
 }
@@ -234,9 +317,12 @@ bool results_rows_flush(struct results *results, struct error *err)
 {
     if (results->waiting == 0)
         return true;
-    if (!write_all(results, err))
-        return false;
+    struct collection collection = {NULL, NULL};
+    collect(results, &collection);
+    if (results->team.writes)
+        write_all(results, &collection, err);
+    free_collection(&collection);
     results->written += results->waiting;
     results->waiting = 0;
-    return true;
+    return group_agree(&results->team.all, err);
 }

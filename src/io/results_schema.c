@@ -91,6 +91,14 @@ static const struct results_column columns[] = {
     POINT(o_gather_bytes, HDF5_U64, "o_gather_bytes", "bytes",
           "moved to bring the O of group 0 to the PE that holds most of it (o_bytes_pe)"),
     POINT(digest, HDF5_U64, "digest", "1", "digest of all events, over CUBEs in order"),
+    POINT(verify_state, HDF5_U8, "verify_state", "1",
+          "the output against attention in float64: 1 within tolerance, 2 not; 0: not verified"),
+    POINT(verify_rms_relative, HDF5_F64, "verify_rms_relative", "1",
+          "RMS error of the output over the RMS of the reference; inf: an output is no number; -1: "
+          "not verified; may differ in the last bits between types of processor"),
+    POINT(verify_max_abs, HDF5_F64, "verify_max_abs", "1",
+          "largest absolute error of the output; inf: an output is no number; -1: not verified; may "
+          "differ in the last bits between types of processor"),
     {"group_latency_ps", "ps", "kernel latency of each CUBE group", FROM_GROUP,
      {HDF5_U64, 0, 0, NULL}, 0, 1, NULL},
 
@@ -169,6 +177,7 @@ uint32_t results_column_bytes(const struct results_column *column)
     case HDF5_U32:
         return 4;
     case HDF5_U64:
+    case HDF5_F64:
         return 8;
     default:
         return column->type.bytes;

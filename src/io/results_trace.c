@@ -1,6 +1,6 @@
 /* The trace of a point: all CUBEs' records in CUBE order in one dataset, and an index of who has
- * which. Processes write slices of their records in turns, each turn collective, until the process
- * with the most is done. */
+ * which. Teams write slices of their records in turns, each turn collective, until the team with
+ * the most is done. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +36,10 @@ static const struct hdf5_type record_type = {HDF5_RECORD, sizeof(struct trace_re
                                              sizeof members / sizeof members[0], members};
 static const struct hdf5_type index_type = {HDF5_U64, 0, 0, NULL};
 
+struct range {
+    uint64_t first, end; /* records of the point, CUBEs in order */
+};
+
 struct trace_writer {
     struct results *results;
     struct spool *spool;
@@ -43,10 +47,12 @@ struct trace_writer {
     int64_t dataset;
     uint64_t *counts; /* records of each CUBE */
     uint64_t total;
-    uint64_t next, end; /* of this process: what is still to be written */
-    uint32_t cube;      /* of this process: the reader is in this one, */
-    uint64_t within;    /* at this record of it */
-    struct trace_record *slice;
+    struct range mine;          /* of this process */
+    struct range team;          /* of its team: what is still to be written */
+    uint32_t cube;              /* the reader of the spool is in this one, */
+    uint64_t within;            /* at this record of it */
+    struct trace_record *part;  /* of a slice: this process's */
+    struct trace_record *slice; /* the team's, at its writer */
 };
 
 static const char *engine_at(uint32_t at)
@@ -89,7 +95,7 @@ static bool make_trace_group(struct results *results)
 static void count_records(struct trace_writer *writer)
 {
     const struct results_layout *layout = &writer->results->layout;
-    const struct group *group = &writer->results->file.group;
+    const struct group *group = &writer->results->team.all;
     uint64_t *mine = memory_new(layout->local_cubes, sizeof *mine);
     for (uint32_t i = 0; i < layout->local_cubes; i++)
         mine[i] = spool_count(writer->spool, i);
@@ -99,17 +105,25 @@ static void count_records(struct trace_writer *writer)
     memory_free(mine);
 }
 
-/* Where each CUBE begins, this process's part, and the total. */
+/* The records of `cubes` CUBEs from `first` on. */
+static struct range range_of(const struct trace_writer *writer, uint32_t first, uint32_t cubes)
+{
+    struct range range = {0, 0};
+    for (uint32_t cube = 0; cube < first; cube++)
+        range.first += writer->counts[cube];
+    range.end = range.first;
+    for (uint32_t cube = first; cube < first + cubes; cube++)
+        range.end += writer->counts[cube];
+    return range;
+}
+
 static void place_records(struct trace_writer *writer)
 {
     const struct results_layout *layout = &writer->results->layout;
-    for (uint32_t cube = 0; cube < layout->cubes; cube++) {
-        if (cube == layout->first_cube)
-            writer->next = writer->end = writer->total;
-        writer->total += writer->counts[cube];
-        if (cube >= layout->first_cube && cube - layout->first_cube < layout->local_cubes)
-            writer->end = writer->total;
-    }
+    const struct results_team *team = &writer->results->team;
+    writer->total = range_of(writer, 0, layout->cubes).end;
+    writer->mine = range_of(writer, layout->first_cube, layout->local_cubes);
+    writer->team = range_of(writer, team->first_cube, team->cubes);
 }
 
 static bool write_index(struct trace_writer *writer)
@@ -121,7 +135,7 @@ static bool write_index(struct trace_writer *writer)
         index[cube][1] = writer->counts[cube];
     }
     struct hdf5_shape shape = {2, {cubes, 2}, {cubes, 2}, {cubes, 2}};
-    struct hdf5_box box = {{0, 0}, {writer->results->file.group.rank == 0 ? cubes : 0, 2}};
+    struct hdf5_box box = {{0, 0}, {writer->results->team.all.rank == 0 ? cubes : 0, 2}};
     int64_t dataset =
         hdf5_dataset_new(writer->group, "index", &index_type, &shape, "records",
                          "first record in `commands` and number of records of each CUBE");
@@ -151,12 +165,10 @@ static bool make_dataset(struct trace_writer *writer)
     return writer->dataset >= 0;
 }
 
-static bool open_writer(struct trace_writer *writer, uint64_t point, struct error *err)
+/* Collective over the writers. */
+static bool make_group(struct trace_writer *writer, uint64_t point, struct error *err)
 {
     struct results_file *file = &writer->results->file;
-    count_records(writer);
-    place_records(writer);
-    spool_finish(writer->spool, err);
     if (!results_file_reserve(file, GROUP_BYTES + chunk_count(writer) * CHUNK_BYTES, err))
         return false;
     char name[32];
@@ -167,20 +179,31 @@ static bool open_writer(struct trace_writer *writer, uint64_t point, struct erro
     return results_file_agree(file, good, err);
 }
 
+static bool open_writer(struct trace_writer *writer, uint64_t point, struct error *err)
+{
+    count_records(writer);
+    place_records(writer);
+    spool_finish(writer->spool, err);
+    if (writer->results->team.writes)
+        make_group(writer, point, err);
+    return group_agree(&writer->results->team.all, err);
+}
+
 static void close_writer(struct trace_writer *writer)
 {
     if (writer->dataset >= 0)
         hdf5_dataset_close(writer->dataset);
     if (writer->group >= 0)
         hdf5_group_close(writer->group);
+    memory_free(writer->part);
     memory_free(writer->slice);
     memory_free(writer->counts);
 }
 
-/* Reads the next `count` records of this process, through its CUBEs in order. */
-static bool read_slice(struct trace_writer *writer, uint64_t count, struct error *err)
+/* The next `count` records of this process, through its CUBEs in order. */
+static bool read_part(struct trace_writer *writer, uint64_t count, struct error *err)
 {
-    struct trace_record *to = writer->slice;
+    struct trace_record *to = writer->part;
     while (count > 0) {
         uint64_t left = spool_count(writer->spool, writer->cube) - writer->within;
         uint64_t take = left < count ? left : count;
@@ -197,52 +220,81 @@ static bool read_slice(struct trace_writer *writer, uint64_t count, struct error
     return true;
 }
 
-static uint64_t slice_end(const struct trace_writer *writer)
+static struct range next_slice(const struct trace_writer *writer)
 {
-    uint64_t border = (writer->next / SLICE_RECORDS + 1) * SLICE_RECORDS;
-    return border < writer->end ? border : writer->end;
+    uint64_t border = (writer->team.first / SLICE_RECORDS + 1) * SLICE_RECORDS;
+    return (struct range){writer->team.first,
+                          border < writer->team.end ? border : writer->team.end};
 }
 
-static uint64_t slices(const struct trace_writer *writer)
+static uint64_t blocks_touched(struct range range, uint64_t block)
 {
-    if (writer->next == writer->end)
-        return 0;
-    return (writer->end - 1) / SLICE_RECORDS - writer->next / SLICE_RECORDS + 1;
+    return range.first == range.end ? 0 : (range.end - 1) / block - range.first / block + 1;
 }
 
-/* The most that all slices of this turn take in the file: their chunks. Collective. */
-static uint64_t turn_bytes(const struct trace_writer *writer, uint64_t end)
+static uint64_t overlap(struct range a, struct range b)
 {
-    uint64_t touched =
-        end == writer->next ? 0 : (end - 1) / CHUNK_RECORDS - writer->next / CHUNK_RECORDS + 1;
-    uint64_t chunks = group_sum(&writer->results->file.group, touched);
+    uint64_t first = a.first > b.first ? a.first : b.first;
+    uint64_t end = a.end < b.end ? a.end : b.end;
+    return first < end ? end - first : 0;
+}
+
+/* Brings the team's slice to its writer. Collective over the team. */
+static void collect_slice(struct trace_writer *writer, struct range slice, struct error *err)
+{
+    uint64_t count = overlap(writer->mine, slice);
+    read_part(writer, count, err);
+    group_gather(&writer->results->team.members, writer->part, count * sizeof *writer->part,
+                 writer->slice);
+}
+
+/* The most that all slices of this turn take in the file: their chunks. Collective over the
+ * writers. */
+static uint64_t turn_bytes(const struct trace_writer *writer, struct range slice)
+{
+    uint64_t touched = blocks_touched(slice, CHUNK_RECORDS);
+    uint64_t chunks = group_sum(&writer->results->file.writers, touched);
     if (chunks > chunk_count(writer))
         chunks = chunk_count(writer);
     return chunks * (chunk_records(writer) * sizeof(struct trace_record) + CHUNK_BYTES);
 }
 
-static bool write_slice(struct trace_writer *writer, struct error *err)
+/* Collective over the writers. */
+static bool write_slice(struct trace_writer *writer, struct range slice, struct error *err)
 {
     struct results_file *file = &writer->results->file;
-    uint64_t end = slice_end(writer);
-    uint64_t count = end - writer->next;
-    uint64_t bytes = turn_bytes(writer, end);
-    read_slice(writer, count, err);
-    if (!results_file_reserve(file, bytes, err))
+    if (!results_file_reserve(file, turn_bytes(writer, slice), err))
         return false;
-    struct hdf5_box box = {{writer->next}, {count}};
-    writer->next = end;
-    return results_file_agree(
-        file, hdf5_dataset_write(writer->dataset, &record_type, &box, writer->slice), err);
+    struct hdf5_box box = {{slice.first}, {slice.end - slice.first}};
+    bool good = hdf5_dataset_write(writer->dataset, &record_type, &box, writer->slice);
+    return results_file_agree(file, good, err);
+}
+
+static bool take_turn(struct trace_writer *writer, struct error *err)
+{
+    struct range slice = next_slice(writer);
+    collect_slice(writer, slice, err);
+    if (writer->results->team.writes)
+        write_slice(writer, slice, err);
+    writer->team.first = slice.end;
+    return group_agree(&writer->results->team.all, err);
+}
+
+static struct trace_record *new_records(struct range range)
+{
+    uint64_t count = range.end - range.first;
+    return memory_new(count < SLICE_RECORDS ? count : SLICE_RECORDS, sizeof(struct trace_record));
 }
 
 static bool write_commands(struct trace_writer *writer, struct error *err)
 {
-    uint64_t turns = group_max(&writer->results->file.group, slices(writer));
-    uint64_t most = writer->end - writer->next;
-    writer->slice = memory_new(most < SLICE_RECORDS ? most : SLICE_RECORDS, sizeof *writer->slice);
+    uint64_t turns =
+        group_max(&writer->results->team.all, blocks_touched(writer->team, SLICE_RECORDS));
+    writer->part = new_records(writer->mine);
+    if (writer->results->team.writes)
+        writer->slice = new_records(writer->team);
     while (turns-- > 0)
-        if (!write_slice(writer, err))
+        if (!take_turn(writer, err))
             return false;
     return true;
 }

@@ -1,18 +1,24 @@
 #include "study/deadlock.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/memory.h"
 
 enum { SHOWN_MAX = 4 };
 
+static int compare_units(const void *a, const void *b)
+{
+    const struct pe_wait *x = a, *y = b;
+    return (x->unit > y->unit) - (x->unit < y->unit);
+}
+
+/* The waits are in the order of units: CUBE by CUBE, PE by PE. */
 static const struct pe_wait *find(const struct pe_wait *waits, uint32_t count, uint32_t unit)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (waits[i].unit == unit)
-            return &waits[i];
-    return NULL;
+    struct pe_wait key = {.unit = unit};
+    return bsearch(&key, waits, count, sizeof *waits, compare_units);
 }
 
 /* Where following the waits from `start` leads after `steps`; NULL when it leaves the unfinished.

@@ -67,6 +67,9 @@ const struct tl_kernel_info *kernel_resolve(const struct study_options *options,
         error_set(err, ERROR_USAGE, "--case: kernel %s has a placement of its own", info->name);
     else if (options->message > 0 && !info->collective)
         error_set(err, ERROR_USAGE, "--message: kernel %s is no collective", info->name);
+    else if (options->message > 0 && options->verify)
+        error_set(err, ERROR_USAGE,
+                  "--verify: a message has no attention to compare with (leave out --message)");
     else if (options->message % 4 != 0)
         error_set(err, ERROR_USAGE, "--message: %llu bytes are not whole f32 numbers",
                   (unsigned long long)options->message);

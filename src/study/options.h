@@ -29,6 +29,9 @@ struct study_options {
     enum tl_gemm gemm;
     enum tl_form form;
     enum trace_level trace;
+    bool verify;         /* compute, and compare with exact attention */
+    bool write_output;   /* O into the result file */
+    const char *tensors; /* file with Q, K and V; NULL: generated from the seed */
     uint64_t seed;
     const char *output;
     const volatile sig_atomic_t *stop; /* non-zero: end early */

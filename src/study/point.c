@@ -1,6 +1,7 @@
 #include "study/point.h"
 
 #include "study/deadlock.h"
+#include "study/regions.h"
 #include "support/memory.h"
 #include "tl/record.h"
 
@@ -38,9 +39,23 @@ static void load_programs(const struct problem *problem, const struct study_opti
     }
 }
 
+/* Lets CUBE `number` compute; NULL when it is left over. */
+static struct value_engine *load_values(const struct problem *problem, struct value_source *source,
+                                        struct cube *cube, uint32_t number)
+{
+    struct value_config config = {problem->launch.pes, problem->params->scratch.bytes, source};
+    uint32_t within, group = problem_group(problem, number, &within);
+    if (group == NO_GROUP)
+        return NULL;
+    struct value_engine *values = value_engine_new(&config);
+    problem_map(problem, group, within, values);
+    cube_set_values(cube, values);
+    return values;
+}
+
 void point_init(struct point *point, const struct group *group, const struct problem *problem,
                 struct transport *transport, const struct study_options *options,
-                struct spool *trace)
+                struct spool *trace, struct value_source *source)
 {
     const struct hw_params *params = problem->params;
     struct engine_config config = {
@@ -50,23 +65,29 @@ void point_init(struct point *point, const struct group *group, const struct pro
         .transport = transport,
         .stop = options->stop,
     };
-    *point = (struct point){.group = group, .problem = problem};
+    *point = (struct point){.group = group, .problem = problem, .source = source};
     point->engine = engine_new(&config);
     engine_block(config.lps, transport->size, transport->rank, &point->first, &point->count);
     connect(point->engine, &params->geometry);
     point->cubes = memory_new(point->count, sizeof(struct cube *));
+    point->values = memory_new(point->count, sizeof(struct value_engine *));
     for (uint32_t i = 0; i < point->count; i++) {
         struct lp *lp = engine_lp(point->engine, point->first + i);
         point->cubes[i] = cube_new(params, lp, trace ? spool_sink(trace, i) : NULL);
         load_programs(problem, options, point->cubes[i], point->first + i);
+        if (source != NULL)
+            point->values[i] = load_values(problem, source, point->cubes[i], point->first + i);
     }
 }
 
 void point_fini(struct point *point)
 {
-    for (uint32_t i = 0; i < point->count; i++)
+    for (uint32_t i = 0; i < point->count; i++) {
         cube_free(point->cubes[i]);
+        value_engine_free(point->values[i]);
+    }
     memory_free(point->cubes);
+    memory_free(point->values);
     engine_free(point->engine);
 }
 

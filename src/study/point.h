@@ -8,13 +8,16 @@
 #include "pdes/engine.h"
 #include "pdes/group.h"
 #include "study/problem.h"
+#include "values/engine.h"
 
 /* The machine of a point. */
 struct point {
     const struct group *group;
     const struct problem *problem;
     struct engine *engine;
-    struct cube **cubes; /* of this process */
+    struct cube **cubes;          /* of this process */
+    struct value_source *source;  /* NULL: nothing computes */
+    struct value_engine **values; /* [count]; NULL for a left-over CUBE, or without a source */
     uint32_t first, count;
 };
 
@@ -26,10 +29,11 @@ struct measurement {
     struct engine_stats stats;
 };
 
-/* Builds the machine and loads the programs. `trace` NULL records nothing. Collective. */
+/* Builds the machine and loads the programs. `trace` NULL records nothing. `source` (borrowed)
+ * NULL: commands take time and compute nothing. Collective. */
 void point_init(struct point *point, const struct group *group, const struct problem *problem,
                 struct transport *transport, const struct study_options *options,
-                struct spool *trace);
+                struct spool *trace, struct value_source *source);
 void point_fini(struct point *point);
 
 /* Runs to the end and checks that every program ended and every message was taken: otherwise

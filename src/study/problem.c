@@ -84,6 +84,24 @@ static bool check_queries(const struct study_options *options, enum tl_phase pha
     return true;
 }
 
+/* Whether the tensors of all requests have addresses in one share, with room to spare. */
+static bool check_addresses(const struct hw_params *params, const struct study_options *options,
+                            const struct tl_kernel_info *kernel, struct error *err)
+{
+    uint64_t longest = 0, requests = options->batch ? options->batch : kernel->batch, bytes;
+    for (uint32_t i = 0; i < options->contexts_count; i++)
+        longest = options->contexts[i] > longest ? options->contexts[i] : longest;
+    requests = (requests ? requests : 1) * (kernel->heads_apart ? params->model.query_heads : 1);
+    uint64_t row = params->model.head_dim * (params->model.query_heads + 4) * 8; /* Q, O, states */
+    if (!__builtin_mul_overflow(longest + UINT16_MAX, requests, &bytes) &&
+        !__builtin_mul_overflow(bytes, row, &bytes))
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "--context, --batch: %" PRIu64 " requests of this length do not fit into "
+                     "64-bit addresses",
+                     requests);
+}
+
 static bool rotates(const struct tl_kernel_info *kernel)
 {
     return kernel->run == kernel_prefill_rotate;
@@ -113,7 +131,8 @@ bool problem_check(const struct hw_params *params, const struct study_options *o
     const struct tl_kernel_info *kernel = kernel_resolve(options, err);
     return kernel != NULL &&
            check_group(&params->geometry, kernel, group_cubes(options, kernel), err) &&
-           check_queries(options, kernel->phase, err) && check_scratch(params, options, err);
+           check_queries(options, kernel->phase, err) &&
+           check_addresses(params, options, kernel, err) && check_scratch(params, options, err);
 }
 
 static void set_geometry(struct problem *problem)

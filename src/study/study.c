@@ -2,15 +2,18 @@
 
 #include <libgen.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "io/results.h"
-#include "pdes/transport_mpi.h"
 #include "kernels/registry.h"
+#include "pdes/transport_mpi.h"
+#include "study/inputs.h"
 #include "study/kernel.h"
 #include "study/point.h"
 #include "study/summary.h"
+#include "study/verify.h"
 #include "support/memory.h"
 
 struct study {
@@ -21,6 +24,7 @@ struct study {
     struct transport *transport;
     struct results *results;
     struct spool *spool;
+    struct value_source *source; /* NULL: only times are simulated */
     struct error *err;
 };
 
@@ -33,14 +37,15 @@ static double seconds(void)
 
 static uint64_t peak_rss_bytes(void)
 {
+    static const char key[] = "VmHWM:";
     char line[128];
-    unsigned long long kib = 0;
+    uint64_t kib = 0;
     FILE *status = fopen("/proc/self/status", "r");
     if (status == NULL)
         return 0;
-    while (fgets(line, sizeof line, status) != NULL)
-        if (sscanf(line, "VmHWM: %llu kB", &kib) == 1)
-            break;
+    while (kib == 0 && fgets(line, sizeof line, status) != NULL)
+        if (strncmp(line, key, strlen(key)) == 0)
+            kib = strtoull(line + strlen(key), NULL, 10);
     fclose(status);
     return kib * 1024;
 }
@@ -92,6 +97,11 @@ uint32_t study_batch(const struct study_options *options)
     struct error ignored = {ERROR_NONE, ""};
     uint32_t batch = kernel_resolve(options, &ignored)->batch;
     return options->batch ? options->batch : batch ? batch : 1;
+}
+
+void study_start(void)
+{
+    results_start();
 }
 
 bool study_check(const struct hw_params *params, const struct study_options *options,
@@ -146,12 +156,36 @@ static struct results_point describe(const struct study *study, const struct pro
         .launch_ps = summary->launch_ps,
         .o_gather_bytes = summary->o_gather_bytes,
         .digest = summary->digest,
+        .verify_state = !summary->verified       ? VERIFY_NONE
+                        : summary->verify_passed ? VERIFY_PASSED
+                                                 : VERIFY_FAILED,
+        .verify_rms_relative = summary->verified ? summary->verify_rms_relative : -1,
+        .verify_max_abs = summary->verified ? summary->verify_max_abs : -1,
         .group_latency_ps = group_latency_ps,
         .cubes = measurement->cubes,
         .pe_results = measurement->pes,
         .footprints = measurement->footprints,
         .trace = records_commands(options, summary->context) ? study->spool : NULL,
     };
+}
+
+/* Fills the summary's verification. */
+static bool verify(struct study *study, const struct point *point, struct point_summary *summary)
+{
+    struct verify_result result;
+    if (study->source == NULL)
+        return true;
+    struct results *output = study->options->write_output ? study->results : NULL;
+    if (!verify_point(point, output, &result, study->err))
+        return false;
+    summary->verified = true;
+    summary->verify_passed = result.passed;
+    summary->verify_rms_relative = result.rms_relative;
+    summary->verify_max_abs = result.max_abs;
+    summary->output_digest = result.digest;
+    summary->output_missing = result.missing;
+    summary->output_repeated = result.repeated;
+    return true;
 }
 
 static bool keep(struct study *study, struct point *point)
@@ -164,19 +198,24 @@ static bool keep(struct study *study, struct point *point)
     double start = seconds();
     point_measure(point, &measurement);
     summary_make(point, &measurement, summary, group_latency_ps);
+    double summed = seconds();
+    bool ok = verify(study, point, summary);
+    double verified = seconds();
     struct results_point result = describe(study, problem, &measurement, summary, group_latency_ps);
     if (result.trace != NULL)
         spool_finish(study->spool, study->err);
-    bool ok =
-        group_agree(study->group, study->err) && results_add(study->results, &result, study->err);
+    ok = group_agree(study->group, study->err) && ok &&
+         results_add(study->results, &result, study->err);
     report->count += ok;
+    report->wrong += ok && summary->verified && !summary->verify_passed;
     report->run.events += measurement.stats.events;
     report->run.rounds += measurement.stats.rounds;
     report->run.messages += measurement.stats.messages;
     report->run.message_bytes += measurement.stats.message_bytes;
     report->run.model_s_max += measurement.stats.model_s;
     report->run.sync_s_max += measurement.stats.sync_s;
-    report->run.output_s += seconds() - start;
+    report->run.verify_s += verified - summed;
+    report->run.output_s += seconds() - verified + summed - start;
     measurement_fini(&measurement);
     memory_free(group_latency_ps);
     return ok;
@@ -196,7 +235,7 @@ static enum study_status run_point(struct study *study, uint32_t index)
     bool traced = records_commands(options, context);
     spool_reset(study->spool);
     point_init(&point, study->group, &problem, study->transport, options,
-               traced ? study->spool : NULL);
+               traced ? study->spool : NULL, study->source);
     enum engine_result result = point_run(&point, study->err);
     enum study_status status = result == ENGINE_STOPPED ? STUDY_STOPPED : STUDY_FAILED;
     if (result == ENGINE_DONE && keep(study, &point))
@@ -248,6 +287,7 @@ static void total(const struct group *group, struct study_run_facts *run, double
     run->model_s_max = maximum(group, run->model_s_max);
     run->sync_s_max = maximum(group, run->sync_s_max);
     run->output_s = maximum(group, run->output_s);
+    run->verify_s = maximum(group, run->verify_s);
     run->wall_s = maximum(group, seconds() - start);
 }
 
@@ -286,11 +326,16 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
                             struct study_report *report, struct error *err)
 {
     double start = seconds();
-    struct study study = {group, params, options, report, NULL, NULL, NULL, err};
+    struct study study = {group, params, options, report, NULL, NULL, NULL, NULL, err};
     *report = (struct study_report){.run = {.sync = "window"}};
     problem_check(params, options, err);
     if (!group_agree(group, err))
         return STUDY_FAILED;
+    if (options->verify) {
+        study.source = inputs_new(group, params, options, err);
+        if (study.source == NULL)
+            return STUDY_FAILED;
+    }
     report->points = memory_new(study_points(options), sizeof *report->points);
     study.transport = group->size == 1 ? transport_local_new() : transport_mpi_new(group->comm);
     report->run.transport = study.transport->ops->name;
@@ -302,6 +347,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
     if (study.spool != NULL)
         spool_free(study.spool);
     study.transport->ops->destroy(study.transport);
+    value_source_free(study.source);
     return status;
 }
 

@@ -23,36 +23,51 @@ struct point_summary {
     uint64_t commands[COUNT_KINDS], commands_total[COUNT_KINDS];
     uint64_t read_bytes, sent_bytes; /* of group 0 */
     enum engine_kind busiest; /* the engine, of any PE of group 0, busy for the longest time */
-    double busiest_share;     /* of the latency */
-    double gemm_busy_share;   /* of the latency, the busiest PE of group 0 */
+    double busiest_share;     /* of the time to the last end of a command of group 0 */
+    double gemm_busy_share;   /* of that time, the busiest PE of group 0 */
     double gemm_useful_share; /* of the MACs that the busy arrays could have done, group 0 */
     double gemm_imbalance;    /* useful MACs of the PE with the most over the mean PE, group 0 */
     uint64_t cube_link_bytes; /* over links between CUBEs and SIPs, group 0 */
     uint64_t gemm_steps;      /* all groups */
     uint64_t digest;
     uint64_t events, rounds;
+    bool verified; /* the rest is of a verified point only */
+    bool verify_passed;
+    double verify_rms_relative, verify_max_abs; /* inf: an output is no number */
+    uint64_t output_digest;
+    uint64_t output_missing, output_repeated; /* rows of O stored by no PE, by several */
 };
 
 struct study_run_facts {
     uint64_t events, rounds, messages, message_bytes;
     uint64_t peak_rss_bytes; /* of the largest process */
-    double wall_s, model_s_max, sync_s_max, output_s;
+    double wall_s, model_s_max, sync_s_max, output_s, verify_s;
     const char *sync, *transport;
 };
 
 struct study_report {
     struct point_summary *points; /* complete on rank 0; owned, freed by study_report_fini() */
     uint32_t count;               /* finished */
+    uint32_t wrong;               /* of these, failed verification */
     struct study_run_facts run;
 };
 
 enum study_status { STUDY_DONE, STUDY_FAILED, STUDY_STOPPED };
 
+/* To be called before MPI_Init(): keeps the output library from hooking into MPI_Finalize(), where
+ * it would write, and crash on, what a failed run has left. */
+void study_start(void);
+
 /* Runs all points, contexts outermost, and writes options->output. Collective. On failure every
- * process has the same `err`; an older output file is untouched. */
+ * process has the same `err`; an older output file is untouched. A wrong output of a kernel is a
+ * result: the study goes on, and report->wrong counts it. */
 enum study_status study_run(const struct group *group, const struct hw_params *params,
                             const char *config_text, const struct study_options *options,
                             struct study_report *report, struct error *err);
+
+/* Whether every verified point passed; otherwise ERROR_FAILED with the first that did not. The same
+ * on all processes. */
+bool study_verdict(const struct study_report *report, struct error *err);
 
 /* What study_run() checks first: problem against machine. */
 bool study_check(const struct hw_params *params, const struct study_options *options,

@@ -8,7 +8,7 @@
 /* What one CUBE contributes. */
 struct share {
     uint64_t group; /* NO_GROUP: left over */
-    uint64_t first_issue_ps, last_store_ps;
+    uint64_t first_issue_ps, last_store_ps, last_end_ps;
     uint64_t counts[COUNT_KINDS];
     uint64_t busy_max_ps[ENGINE_KINDS]; /* over PEs */
     uint64_t kv_bytes;
@@ -34,6 +34,7 @@ static void add_pe(struct share *share, const struct pe_result *pe,
 {
     share->first_issue_ps = time_min(share->first_issue_ps, pe->first_issue_ps);
     share->last_store_ps = time_max(share->last_store_ps, pe->last_store_ps);
+    share->last_end_ps = time_max(share->last_end_ps, pe->last_end_ps);
     for (int i = 0; i < COUNT_KINDS; i++)
         share->counts[i] += pe->counts[i];
     for (int i = 0; i < ENGINE_KINDS; i++)
@@ -54,12 +55,12 @@ static struct share share_of(const struct point *point, const struct measurement
     uint32_t pes = point->problem->launch.pes, within;
     struct share share = {.first_issue_ps = TIME_NEVER};
     share.group = problem_group(point->problem, point->first + index, &within);
+    size_t first = (size_t)index * pes;
     for (uint32_t pe = 0; pe < pes; pe++)
-        add_pe(&share, &measurement->pes[index * pes + pe],
-               &measurement->footprints[index * pes + pe]);
+        add_pe(&share, &measurement->pes[first + pe], &measurement->footprints[first + pe]);
     for (int i = 0; i < 2 * DIRECTIONS; i++)
         share.cube_link_bytes += measurement->cubes[index].link_bytes[i];
-    share.digest = digest_of(&measurement->cubes[index], &measurement->pes[index * pes], pes);
+    share.digest = digest_of(&measurement->cubes[index], &measurement->pes[first], pes);
     return share;
 }
 
@@ -68,6 +69,7 @@ struct totals {
     uint64_t busy_max_ps[ENGINE_KINDS];
     uint64_t useful_macs, useful_macs_max, gemm_steps;
     uint64_t o_bytes, o_bytes_max;
+    uint64_t last_end_ps; /* idle PEs that sweep for nothing may end after the last store */
 };
 
 static void add_group_0(struct point_summary *summary, const struct share *share,
@@ -80,6 +82,7 @@ static void add_group_0(struct point_summary *summary, const struct share *share
     summary->read_bytes += share->read_bytes;
     summary->sent_bytes += share->sent_bytes;
     summary->cube_link_bytes += share->cube_link_bytes;
+    totals->last_end_ps = time_max(totals->last_end_ps, share->last_end_ps);
     totals->useful_macs += share->useful_macs;
     totals->useful_macs_max = time_max(totals->useful_macs_max, share->useful_macs_max);
     totals->gemm_steps += share->gemm_steps;
@@ -101,8 +104,8 @@ static void set_shares(struct point_summary *summary, const struct problem *prob
     for (int i = 0; i < ENGINE_KINDS; i++)
         if (busy[i] > busy[summary->busiest])
             summary->busiest = (enum engine_kind)i;
-    summary->busiest_share = ratio(busy[summary->busiest], summary->latency_ps);
-    summary->gemm_busy_share = ratio(busy[ENGINE_GEMM], summary->latency_ps);
+    summary->busiest_share = ratio(busy[summary->busiest], totals->last_end_ps);
+    summary->gemm_busy_share = ratio(busy[ENGINE_GEMM], totals->last_end_ps);
     uint64_t per_step = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
     summary->gemm_useful_share = ratio(totals->useful_macs, totals->gemm_steps * per_step);
     summary->gemm_imbalance = ratio(totals->useful_macs_max * pes, totals->useful_macs);

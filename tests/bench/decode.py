@@ -11,7 +11,7 @@ failed.
 import argparse
 import json
 import os
-import statistics
+import resource
 import subprocess
 import sys
 import tempfile
@@ -35,20 +35,24 @@ class Bench:
         """Wall seconds around mpirun, and the facts of the run."""
         command = ["mpirun", "-q", *launcher, "-np", str(self.options.ranks),
                    self.options.program, "--format", "json", "--output", self.output, *arguments]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.perf_counter()
         result = subprocess.run(command, capture_output=True, text=True, env=self.environment,
                                 check=False)
         wall = time.perf_counter() - start
         if result.returncode != 0 or not os.path.getsize(self.output):
             sys.exit(f"decode.py: error: {' '.join(command)}\n{result.stderr}")
-        return wall, json.loads(result.stdout)["run"]
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        run = json.loads(result.stdout)["run"]
+        run["cpu_s"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return wall, run
 
     def median(self, arguments, launcher=OVERSUBSCRIBE):
-        """(median seconds, least, greatest, facts of the run with the largest rank)."""
-        runs = [self.once(launcher, arguments) for _ in range(self.options.repeat)]
-        walls = [wall for wall, _ in runs]
-        largest = max((run for _, run in runs), key=lambda run: run["peak_rss_bytes"])
-        return statistics.median(walls), min(walls), max(walls), largest
+        """(seconds of the median run, least, greatest, facts of the median run)."""
+        runs = sorted((self.once(launcher, arguments) for _ in range(self.options.repeat)),
+                      key=lambda timed: timed[0])
+        wall, run = runs[len(runs) // 2]
+        return wall, runs[0][0], runs[-1][0], run
 
 
 def row(*cells):
@@ -56,9 +60,9 @@ def row(*cells):
 
 
 def print_times(bench):
-    row("run", "median s", "least", "most", "target", "program s", "model + sync s", "output s",
-        "events")
-    row("---", *["---:"] * 8)
+    row("run", "median s", "least", "most", "target", "CPU s", "program s", "model + sync s",
+        "output s", "events")
+    row("---", *["---:"] * 9)
     medians = {}
     for name, target, arguments, launcher in (
             ("four cases, 8K", "< 2", ("--context", "8K"), OVERSUBSCRIBE),
@@ -67,9 +71,9 @@ def print_times(bench):
             ("four cases, 1M, --host localhost:16", "", ("--context", "1M"), PLAIN)):
         median, least, most, run = bench.median(arguments, launcher)
         medians[name] = median
-        row(name, f"{median:.2f}", f"{least:.2f}", f"{most:.2f}", target, f"{run['wall_s']:.2f}",
-            f"{run['model_s'] + run['sync_s']:.2f}", f"{run['output_s']:.2f}",
-            f"{run['events']:,}")
+        row(name, f"{median:.2f}", f"{least:.2f}", f"{most:.2f}", target, f"{run['cpu_s']:.2f}",
+            f"{run['wall_s']:.2f}", f"{run['model_s'] + run['sync_s']:.2f}",
+            f"{run['output_s']:.2f}", f"{run['events']:,}")
     print()
     for context in ("8K", "1M"):
         ratio = (medians[f"four cases, {context}, --host localhost:16"]

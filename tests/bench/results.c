@@ -69,7 +69,8 @@ int main(int argc, char **argv)
                                          .pes = 8,
                                          .groups = 2,
                                          .hbm_capacity_bytes = UINT64_C(36) << 30,
-                                         .model_layers = 80},
+                                         .model_layers = 80,
+                                         .summary = true},
                               .records = strtoull(argv[4], NULL, 10),
                               .random = argc > 5};
     char *directory = memory_copy_text(argv[1]);

@@ -9,6 +9,7 @@
 #include "hw/cube.h"
 #include "hw/msg.h"
 #include "pdes/engine.h"
+#include "support/hash.h"
 #include "support/memory.h"
 
 /* A program from an array of commands. */
@@ -78,8 +79,8 @@ struct rig {
     struct engine *engine;
     struct cube **cubes;
     struct rig_trace *traces;
-    struct script **scripts; /* [cube][pe]; NULL: none */
-    bool started;            /* the programs belong to the CUBEs */
+    struct program **programs; /* [cube][pe]; NULL: none */
+    bool started;              /* the programs belong to the CUBEs */
     enum engine_result result;
     struct error error;
 };
@@ -109,7 +110,7 @@ static inline void rig_init(struct rig *rig, const struct hw_params *params)
     rig->params = *params;
     rig->cubes_count = geometry_cubes(&params->geometry);
     rig->pes = grid_size(params->geometry.pes);
-    rig->scripts = memory_new((size_t)rig->cubes_count * rig->pes, sizeof *rig->scripts);
+    rig->programs = memory_new((size_t)rig->cubes_count * rig->pes, sizeof(struct program *));
 }
 
 static inline void rig_connect(struct rig *rig)
@@ -140,8 +141,8 @@ static inline void rig_start(struct rig *rig)
         rig->traces[i].sink.put = rig_trace_put;
         rig->cubes[i] = cube_new(&rig->params, engine_lp(rig->engine, i), &rig->traces[i].sink);
         for (uint32_t pe = 0; pe < rig->pes; pe++)
-            if (rig->scripts[i * rig->pes + pe] != NULL)
-                cube_run_program(rig->cubes[i], pe, &rig->scripts[i * rig->pes + pe]->base);
+            if (rig->programs[i * rig->pes + pe] != NULL)
+                cube_run_program(rig->cubes[i], pe, rig->programs[i * rig->pes + pe]);
     }
     rig->started = true;
 }
@@ -161,15 +162,15 @@ static inline void rig_fini(struct rig *rig)
         memory_free(rig->traces[i].records);
     }
     for (uint32_t i = 0; i < rig->cubes_count * rig->pes && !rig->started; i++)
-        if (rig->scripts[i] != NULL)
-            script_destroy(&rig->scripts[i]->base);
+        if (rig->programs[i] != NULL)
+            rig->programs[i]->ops->destroy(rig->programs[i]);
     if (rig->started) {
         engine_free(rig->engine);
         rig->transport->ops->destroy(rig->transport);
     }
     memory_free(rig->cubes);
     memory_free(rig->traces);
-    memory_free(rig->scripts);
+    memory_free(rig->programs);
 }
 
 /* ---- programs ---- */
@@ -177,10 +178,10 @@ static inline void rig_fini(struct rig *rig)
 /* Appends a command to the program of a PE; returns its number, from 1. */
 static inline uint64_t rig_add(struct rig *rig, uint32_t cube, uint32_t pe, struct command command)
 {
-    struct script **slot = &rig->scripts[cube * rig->pes + pe];
-    if (*slot == NULL)
-        *slot = script_new();
-    struct script *script = *slot;
+    struct program **program = &rig->programs[cube * rig->pes + pe];
+    if (*program == NULL)
+        *program = &script_new()->base;
+    struct script *script = (struct script *)*program;
     if ((script->count & (script->count - 1)) == 0)
         script->commands =
             memory_resize(script->commands, script->count ? 2 * script->count : 1, sizeof command);
@@ -302,6 +303,33 @@ static inline struct cube_result rig_cube(const struct rig *rig, uint32_t cube)
     struct cube_result result;
     cube_result(rig->cubes[cube], &result);
     return result;
+}
+
+/* When the last command of any PE ended. */
+static inline uint64_t rig_elapsed(const struct rig *rig)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < rig->cubes_count; i++)
+        for (uint32_t pe = 0; pe < rig->pes; pe++)
+            last = time_max(last, rig_pe(rig, i, pe).last_end_ps);
+    return last;
+}
+
+/* Folds what the run did: every event of every CUBE, and all that was measured. */
+static inline uint64_t rig_digest(const struct rig *rig)
+{
+    uint64_t digest = HASH_START;
+    for (uint32_t i = 0; i < rig->cubes_count; i++) {
+        struct cube_result cube = rig_cube(rig, i);
+        for (size_t w = 0; w < sizeof cube / sizeof(uint64_t); w++)
+            digest = hash_word(digest, ((const uint64_t *)&cube)[w]);
+        for (uint32_t pe = 0; pe < rig->pes; pe++) {
+            struct pe_result result = rig_pe(rig, i, pe);
+            for (size_t w = 0; w < sizeof result / sizeof(uint64_t); w++)
+                digest = hash_word(digest, ((const uint64_t *)&result)[w]);
+        }
+    }
+    return hash_finish(digest);
 }
 
 /* Whether the run ended with every program at its end and every message taken. */

@@ -203,7 +203,7 @@ static void test_empty(void)
 {
     struct rig rig;
     open_rig(&rig);
-    rig.scripts[3] = script_new();
+    rig.programs[3] = &script_new()->base;
     RUN_CLEAN(&rig);
     EQUAL(rig_pe(&rig, 0, 3).commands, 0);
     EQUAL(rig_pe(&rig, 0, 3).first_issue_ps, TIME_NEVER);

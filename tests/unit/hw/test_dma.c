@@ -268,9 +268,33 @@ static void test_shares_are_shared(void)
     rig_fini(&rig);
 }
 
+/* Twenty loads crowd one pseudo-channel, a short one on an idle channel overtakes them, and what it
+ * feeds leaves the CUBE: earlier than all the bytes asked for could have come, so that a promise
+ * that counted them would be broken (lp_send stops the run). */
+static void test_uneven_channels(void)
+{
+    struct rig rig;
+    struct hw_params params = rig_params(2, 1);
+    params.hbm.rate = (struct rate){100, 8}; /* 400 ps per byte of a channel */
+    params.dma.queue_commands = 60;
+    params.dma.queue_depth = 100;
+    params.dma.request_ps = 2000; /* CUBE 1 waits before the first is accepted */
+    rig_init(&rig, &params);
+    for (uint64_t i = 0; i < 20; i++)
+        rig_add(&rig, 0, 0, make_load(0, i * 4 * 256, i * 256, 256));
+    rig_add(&rig, 0, 0, make_load(0, 256, 0x8000, 256));
+    rig_add(&rig, 0, 0, make_send(QUEUE_CUBE_E, 0x8000, 256));
+    rig_add(&rig, 1, 0, make_recv(OP_RECV, QUEUE_CUBE_W, 0, 256));
+    RUN_CLEAN(&rig);
+    EQUAL(rig_end(&rig, 0, 0, 20), 2000 + 20 * 256 * 400);
+    EQUAL(rig_end(&rig, 0, 0, 21), 21 * 2000 + 256 * 400);
+    EQUAL(rig_end(&rig, 1, 0, 1), 21 * 2000 + 256 * 400 + 256 + 256 + 1000 + 256);
+    rig_fini(&rig);
+}
+
 CHECK_MAIN("hw/dma", CHECK_TEST(test_set_up), CHECK_TEST(test_channels),
            CHECK_TEST(test_all_channels_fit), CHECK_TEST(test_queue_depth),
            CHECK_TEST(test_jobs_in_order), CHECK_TEST(test_bandwidth_is_exact),
            CHECK_TEST(test_interleave), CHECK_TEST(test_refresh),
            CHECK_TEST(test_refresh_of_a_stream), CHECK_TEST(test_remote_shares),
-           CHECK_TEST(test_shares_are_shared))
+           CHECK_TEST(test_shares_are_shared), CHECK_TEST(test_uneven_channels))

@@ -83,6 +83,30 @@ static void test_fetches_do_not_depend_on_m(void)
     }
 }
 
+/* A sub-tile that comes in several requests is multiplied once, when all of it is there. */
+static void test_sub_tiles_in_pieces(void)
+{
+    for (uint64_t request = 64; request <= 8192; request *= 2) {
+        struct rig rig;
+        struct hw_params params = rig_params(1, 1);
+        params.dma.request_bytes = request;
+        params.dma.queue_depth = 1024;
+        params.hbm.latency_ps = 100;
+        params.gemm.macs_per_cycle = 4096;
+        rig_init(&rig, &params);
+        struct pe_result pe = run_one(&rig, stream(32, 150, 80, EPILOGUE_NONE));
+        EQUAL(pe.gemm_steps, 3 * 3);
+        EQUAL(pe.busy_ps[ENGINE_GEMM], 9 * 16);
+        EQUAL(pe.read_bytes, 150 * 80 * 2);
+        rig_fini(&rig);
+        rig_init(&rig, &params);
+        pe = run_one(&rig, stream(32, 128, 64, EPILOGUE_NONE)); /* whole sub-tiles */
+        EQUAL(pe.requests, 4 * (request > SUB_TILE ? 1 : SUB_TILE / request));
+        EQUAL(rig_end(&rig, 0, 0, 1), 4 * SUB_TILE + 100 + 16 + 32 * 32 * 4);
+        rig_fini(&rig);
+    }
+}
+
 /* The end of a composite of 16 sub-tiles and 4 output tiles, M = 32, for one pipeline depth. */
 static uint64_t end_at_depth(uint64_t depth, uint64_t latency, uint64_t step, uint64_t fill)
 {
@@ -260,7 +284,7 @@ static void test_epilogues_overlap(void)
 }
 
 CHECK_MAIN("hw/sched", CHECK_TEST(test_plan), CHECK_TEST(test_other_tiles),
-           CHECK_TEST(test_fetches_do_not_depend_on_m), CHECK_TEST(test_pipeline_depth),
-           CHECK_TEST(test_dot), CHECK_TEST(test_composites_in_a_row),
-           CHECK_TEST(test_math_functions), CHECK_TEST(test_epilogues),
-           CHECK_TEST(test_epilogues_overlap))
+           CHECK_TEST(test_fetches_do_not_depend_on_m), CHECK_TEST(test_sub_tiles_in_pieces),
+           CHECK_TEST(test_pipeline_depth), CHECK_TEST(test_dot),
+           CHECK_TEST(test_composites_in_a_row), CHECK_TEST(test_math_functions),
+           CHECK_TEST(test_epilogues), CHECK_TEST(test_epilogues_overlap))

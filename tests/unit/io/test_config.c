@@ -166,7 +166,7 @@ static void test_defaults(void)
     expect_rate(hw->gemm.clock, 1000, 1);
     expect_rate(hw->link[LEVEL_CUBE].rate, 125, 32);
     CU_ASSERT_EQUAL(hw->link[LEVEL_SIP].latency_ps, 300000);
-    CU_ASSERT_EQUAL(hw->ipcq.copy_ps[LEVEL_PE], 590000);
+    CU_ASSERT_EQUAL(hw->ipcq.copy_ps[LEVEL_PE], 639700);
     config_free(config);
 }
 

@@ -1,0 +1,177 @@
+#include "io/tensors.h"
+
+#include <hdf5.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "io/results_hdf5.h"
+#include "support/bf16.h"
+#include "support/memory.h"
+
+enum { AXES = 4 };
+
+static const char *const names[TENSORS_IN_FILE] = {"Q", "K", "V"};
+
+struct dataset {
+    hid_t id;
+    hsize_t dims[AXES];
+    bool bits; /* bf16 as integers */
+};
+
+struct tensors {
+    char *path;
+    hid_t file;
+    struct dataset dataset[TENSORS_IN_FILE];
+    float *numbers; /* converts one read */
+    uint64_t numbers_room;
+};
+
+static bool known_type(struct dataset *dataset)
+{
+    hid_t type = H5Dget_type(dataset->id);
+    H5T_class_t class = H5Tget_class(type);
+    size_t bytes = H5Tget_size(type);
+    dataset->bits = class == H5T_INTEGER && bytes == 2 && H5Tget_sign(type) == H5T_SGN_NONE;
+    H5Tclose(type);
+    return dataset->bits || (class == H5T_FLOAT && (bytes == 2 || bytes == 4 || bytes == 8));
+}
+
+static bool has_axes(struct dataset *dataset)
+{
+    hid_t space = H5Dget_space(dataset->id);
+    bool good = H5Sget_simple_extent_ndims(space) == AXES &&
+                H5Sget_simple_extent_dims(space, dataset->dims, NULL) == AXES;
+    H5Sclose(space);
+    return good;
+}
+
+static bool open_dataset(struct tensors *tensors, uint32_t which, struct error *err)
+{
+    struct dataset *dataset = &tensors->dataset[which];
+    const char *fault = NULL;
+    dataset->id = H5Dopen2(tensors->file, names[which], H5P_DEFAULT);
+    if (dataset->id < 0)
+        fault = "there is no such dataset";
+    else if (!known_type(dataset))
+        fault = "its type is none of f16, f32, f64 and u16 (the bits of bf16)";
+    else if (!has_axes(dataset))
+        fault = "it has not the four axes [request, head, token, dim]";
+    return fault == NULL || error_set(err, ERROR_USAGE, "--tensors: %s: dataset %s: %s",
+                                      tensors->path, names[which], fault);
+}
+
+static bool open_file(struct tensors *tensors, struct error *err)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_file_locking(access, false, true);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    tensors->file = H5Fopen(tensors->path, H5F_ACC_RDONLY, access);
+    H5Pclose(access);
+    return tensors->file >= 0 ||
+           error_set(err, ERROR_USAGE, "--tensors: %s: is no HDF5 file that can be read",
+                     tensors->path);
+}
+
+struct tensors *tensors_open(const char *path, struct error *err)
+{
+    struct tensors *tensors = memory_new(1, sizeof *tensors);
+    hdf5_start();
+    tensors->path = memory_copy_text(path);
+    for (uint32_t i = 0; i < TENSORS_IN_FILE; i++)
+        tensors->dataset[i].id = -1;
+    bool good = open_file(tensors, err);
+    for (uint32_t i = 0; i < TENSORS_IN_FILE; i++)
+        good = good && open_dataset(tensors, i, err);
+    if (good)
+        return tensors;
+    tensors_close(tensors);
+    return NULL;
+}
+
+void tensors_close(struct tensors *tensors)
+{
+    for (uint32_t i = 0; i < TENSORS_IN_FILE; i++)
+        if (tensors->dataset[i].id >= 0)
+            H5Dclose(tensors->dataset[i].id);
+    if (tensors->file >= 0)
+        H5Fclose(tensors->file);
+    memory_free(tensors->numbers);
+    memory_free(tensors->path);
+    memory_free(tensors);
+}
+
+static void print_dims(char text[96], const uint64_t dims[AXES])
+{
+    snprintf(text, 96, "[%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", dims[0], dims[1],
+             dims[2], dims[3]);
+}
+
+static bool check_dims(const struct tensors *tensors, uint32_t which, const uint64_t want[AXES],
+                       struct error *err)
+{
+    uint64_t have[AXES];
+    bool same = true;
+    for (int axis = 0; axis < AXES; axis++) {
+        have[axis] = tensors->dataset[which].dims[axis];
+        same &= have[axis] == want[axis];
+    }
+    char is[96], needed[96];
+    print_dims(is, have);
+    print_dims(needed, want);
+    return same ||
+           error_set(err, ERROR_USAGE,
+                     "--tensors: %s: dataset %s is %s, but this run needs [requests, %s, "
+                     "dim] = %s",
+                     tensors->path, names[which], is,
+                     which == 0 ? "query heads, query positions" : "KV heads, context", needed);
+}
+
+bool tensors_check(const struct tensors *tensors, const struct tensors_shape *shape,
+                   struct error *err)
+{
+    const uint64_t q[AXES] = {shape->requests, shape->query_heads, shape->query_len,
+                              shape->head_dim};
+    const uint64_t kv[AXES] = {shape->requests, shape->kv_heads, shape->context, shape->head_dim};
+    return check_dims(tensors, 0, q, err) && check_dims(tensors, 1, kv, err) &&
+           check_dims(tensors, 2, kv, err);
+}
+
+static float *numbers_of(struct tensors *tensors, uint64_t elements)
+{
+    if (elements > tensors->numbers_room) {
+        tensors->numbers = memory_resize(tensors->numbers, elements, sizeof *tensors->numbers);
+        tensors->numbers_room = elements;
+    }
+    return tensors->numbers;
+}
+
+/* Reads the selection of `space` as what it is: bits as they are, numbers as f32. */
+static bool read_selected(struct tensors *tensors, const struct dataset *dataset, hid_t space,
+                          uint64_t elements, uint16_t *out)
+{
+    hsize_t size = elements;
+    hid_t memory = H5Screate_simple(1, &size, NULL);
+    hid_t type = dataset->bits ? H5T_NATIVE_UINT16 : H5T_NATIVE_FLOAT;
+    float *numbers = dataset->bits ? NULL : numbers_of(tensors, elements);
+    void *to = dataset->bits ? (void *)out : (void *)numbers;
+    bool good = H5Dread(dataset->id, type, memory, space, H5P_DEFAULT, to) >= 0;
+    H5Sclose(memory);
+    for (uint64_t i = 0; good && !dataset->bits && i < elements; i++)
+        out[i] = bf16_of_f32(numbers[i]);
+    return good;
+}
+
+bool tensors_read(struct tensors *tensors, uint32_t which, uint64_t request, uint64_t head,
+                  uint64_t token, uint64_t step, uint64_t count, uint16_t *out, struct error *err)
+{
+    const struct dataset *dataset = &tensors->dataset[which];
+    hsize_t start[AXES] = {request, head, token, 0};
+    hsize_t stride[AXES] = {1, 1, step > 0 ? step : 1, 1};
+    hsize_t size[AXES] = {1, 1, count, dataset->dims[AXES - 1]};
+    hid_t space = H5Dget_space(dataset->id);
+    bool good = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, stride, size, NULL) >= 0 &&
+                read_selected(tensors, dataset, space, count * size[AXES - 1], out);
+    H5Sclose(space);
+    return good || error_set(err, ERROR_FAILED, "cannot read dataset %s of %s", names[which],
+                             tensors->path);
+}

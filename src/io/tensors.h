@@ -1,0 +1,36 @@
+/* A user's Q, K and V: an HDF5 file with the datasets Q [requests, H_q, T_q, d], K and V
+ * [requests, H_kv, S, d] of f16, f32, f64, or bf16 as 16-bit unsigned integers
+ * (docs/verification.md; analysis/make_tensors.py makes one). */
+#ifndef AHBM_IO_TENSORS_H
+#define AHBM_IO_TENSORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/error.h"
+
+enum { TENSORS_IN_FILE = 3 /* Q, K, V */ };
+
+/* What a point needs of the file. */
+struct tensors_shape {
+    uint64_t requests, query_heads, kv_heads, query_len, context, head_dim;
+};
+
+struct tensors;
+
+/* Opens the file and its three datasets, for this process alone. NULL with `err` (ERROR_USAGE) when
+ * it is not such a file. */
+struct tensors *tensors_open(const char *path, struct error *err);
+void tensors_close(struct tensors *tensors);
+
+/* Whether the datasets have exactly these shapes; otherwise ERROR_USAGE with the first that has
+ * not. */
+bool tensors_check(const struct tensors *tensors, const struct tensors_shape *shape,
+                   struct error *err);
+
+/* Rows token, token + step, ... of one head of dataset `which` (0: Q, 1: K, 2: V) as bf16
+ * [count][d], rounded to nearest even. False with `err` (ERROR_FAILED) when they cannot be read. */
+bool tensors_read(struct tensors *tensors, uint32_t which, uint64_t request, uint64_t head,
+                  uint64_t token, uint64_t step, uint64_t count, uint16_t *out, struct error *err);
+
+#endif

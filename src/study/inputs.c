@@ -1,0 +1,72 @@
+#include "study/inputs.h"
+
+#include "io/tensors.h"
+#include "study/regions.h"
+#include "support/memory.h"
+#include "values/generator.h"
+
+struct file_source {
+    struct value_source base;
+    struct tensors *tensors;
+};
+
+/* A file keeps its tensors in the order of enum value_tensor. */
+_Static_assert(VALUE_Q == 0 && VALUE_K == 1 && VALUE_V == 2, "tensors.h numbers Q, K, V otherwise");
+
+static bool file_rows(struct value_source *source, enum value_tensor tensor, struct value_row first,
+                      uint64_t step, uint64_t count, uint16_t *out, struct error *err)
+{
+    struct file_source *file = (struct file_source *)source;
+    return tensors_read(file->tensors, (uint32_t)tensor, first.request, first.head, first.token,
+                        step, count, out, err);
+}
+
+static void file_destroy(struct value_source *source)
+{
+    tensors_close(((struct file_source *)source)->tensors);
+    memory_free(source);
+}
+
+static struct value_source *file_source_new(struct tensors *tensors, uint32_t dim)
+{
+    static const struct value_source_ops ops = {file_rows, file_destroy};
+    struct file_source *file = memory_new(1, sizeof *file);
+    *file = (struct file_source){{&ops, dim}, tensors};
+    return &file->base;
+}
+
+static bool check(const struct tensors *tensors, const struct hw_params *params,
+                  const struct study_options *options, struct error *err)
+{
+    for (uint32_t i = 0; i < options->contexts_count; i++) {
+        struct problem problem;
+        problem_init(&problem, params, options, 1, options->contexts[i]);
+        struct tensors_shape shape = {
+            .requests = (uint64_t)problem_batches(&problem) * problem.launch.batch,
+            .query_heads = params->model.query_heads,
+            .kv_heads = params->model.kv_heads,
+            .query_len = problem.launch.query_len,
+            .context = problem.launch.context,
+            .head_dim = problem.launch.head_dim,
+        };
+        if (!tensors_check(tensors, &shape, err))
+            return false;
+    }
+    return true;
+}
+
+struct value_source *inputs_new(const struct group *group, const struct hw_params *params,
+                                const struct study_options *options, struct error *err)
+{
+    uint32_t dim = (uint32_t)params->model.head_dim;
+    if (options->tensors == NULL)
+        return generator_new(options->seed, dim);
+    struct tensors *tensors = tensors_open(options->tensors, err);
+    if (tensors != NULL)
+        check(tensors, params, options, err);
+    if (group_agree(group, err))
+        return file_source_new(tensors, dim);
+    if (tensors != NULL)
+        tensors_close(tensors);
+    return NULL;
+}

@@ -1,0 +1,55 @@
+# What the scripts of this folder share. Sourced.
+#   AHBM_PDES        the program
+#   check TEXT ...   runs a function and prints what it checked
+set -euo pipefail
+
+: "${AHBM_PDES:?names the program}"
+if [ "$(id -u)" = 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+# Ranks outnumber cores here.
+export OMPI_MCA_mpi_yield_when_idle=1
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/ahbm-cli-XXXXXX")
+failures=0
+trap 'finish' EXIT
+
+finish() {
+    rm -rf "$work"
+}
+
+launch() { # launch RANKS ARGUMENTS: in the working folder, ended after a minute
+    local ranks=$1
+    shift
+    if [ "$ranks" = 1 ]; then
+        (cd "$work" && timeout 60 "$AHBM_PDES" "$@")
+    else
+        (cd "$work" && timeout 60 mpirun --oversubscribe -q -np "$ranks" "$AHBM_PDES" "$@")
+    fi
+}
+
+fail() {
+    echo "  FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# refused RANKS STATUS PATTERN ARGUMENTS: one line on standard error that begins with our name and
+# matches the pattern, nothing on standard output, the status, no file left.
+refused() {
+    local ranks=$1 wanted=$2 pattern=$3 status=0 lines
+    shift 3
+    echo "refused ($wanted, $ranks ranks): $*"
+    launch "$ranks" "$@" >"$work/out" 2>"$work/err" || status=$?
+    lines=$(wc -l <"$work/err")
+    [ "$status" = "$wanted" ] || fail "status $status"
+    [ ! -s "$work/out" ] || fail "standard output: $(head -3 "$work/out")"
+    [ "$lines" = 1 ] || fail "$lines lines: $(head -5 "$work/err")"
+    grep -Eq "^ahbm-pdes: error: .*$pattern" "$work/err" || fail "says: $(head -1 "$work/err")"
+    rm -f "$work/out" "$work/err"
+    [ -z "$(ls "$work" | grep -v '\.yaml$')" ] || fail "left: $(ls "$work")"
+}
+
+conclude() {
+    echo "$failures failures"
+    [ "$failures" = 0 ]
+}

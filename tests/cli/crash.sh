@@ -1,0 +1,136 @@
+# A run that dies leaves no file and harms none: a rank killed with the others waiting for it, and
+# signals that ask a run to end.
+source "$(dirname "$0")/common.bash"
+
+long="--context 64M --case 2 --output x.h5" # runs for minutes
+
+now() {
+    date +%s%N
+}
+
+# Waits until the run is under way: its temporary file is there.
+await_start() {
+    for _ in $(seq 100); do
+        if ls "$work" | grep -q '^x\.h5\..*\|^x\.h5-\|\.tmp\|\.part'; then
+            sleep 0.3
+            return
+        fi
+        sleep 0.1
+    done
+    fail "the run did not start: $(ls "$work")"
+}
+
+# Waits for process $1, started at $2, for at most $3 seconds; its status goes to $status.
+await_end() {
+    local pid=$1 started=$2 limit=$3
+    for _ in $(seq $((limit * 20))); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.05
+    done
+    if kill -0 "$pid" 2>/dev/null; then
+        fail "still running after $limit s"
+        kill -KILL "$pid"
+    fi
+    status=0
+    wait "$pid" || status=$?
+    echo "  ended after $((($(now) - started) / 1000000)) ms with status $status"
+}
+
+expect_old_file() {
+    [ "$(cat "$work/x.h5")" = "an older result" ] || fail "the older file was harmed"
+}
+
+expect_nothing() {
+    [ ! -e "$work/x.h5" ] || fail "there is a file of the final name"
+}
+
+# ---- a rank is killed ----
+for older in yes no; do
+    echo "one of 4 ranks is killed; an older file of that name: $older"
+    rm -rf "$work"/*
+    if [ $older = yes ]; then
+        echo "an older result" >"$work/x.h5"
+    fi
+    (cd "$work" && exec mpirun --oversubscribe -q -np 4 "$AHBM_PDES" $long) >"$work/out" 2>&1 &
+    launcher=$!
+    await_start
+    ranks=($(pgrep -P "$launcher" || true))
+    [ ${#ranks[@]} = 4 ] || fail "${#ranks[@]} ranks"
+    started=$(now)
+    kill -KILL "${ranks[2]}"
+    await_end "$launcher" "$started" 10
+    [ "$status" != 0 ] || fail "status 0"
+    for rank in "${ranks[@]}"; do
+        if [ -n "$(readlink "/proc/$rank/exe" || true)" ]; then # no zombie
+            fail "rank $rank lives on"
+            kill -KILL "$rank"
+        fi
+    done
+    if [ $older = yes ]; then
+        expect_old_file
+    else
+        expect_nothing
+    fi
+done
+
+# ---- a run is asked to end ----
+for signal in TERM INT; do
+    for older in yes no; do
+        echo "SIG$signal to a run without mpirun; an older file of that name: $older"
+        rm -rf "$work"/*
+        if [ $older = yes ]; then
+            echo "an older result" >"$work/x.h5"
+        fi
+        # A script's background jobs ignore SIGINT, and what they start would, too.
+        (cd "$work" && exec python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$AHBM_PDES" $long) >"$work/out" 2>"$work/err" &
+        run=$!
+        await_start
+        started=$(now)
+        kill -"$signal" "$run"
+        await_end "$run" "$started" 5
+        [ "$status" = $([ $signal = TERM ] && echo 143 || echo 130) ] || fail "status $status"
+        [ "$(wc -l <"$work/err")" = 1 ] || fail "says: $(head -5 "$work/err")"
+        grep -q "^ahbm-pdes: error: stopped by a signal" "$work/err" || fail "$(cat "$work/err")"
+        [ ! -s "$work/out" ] || fail "standard output: $(head -3 "$work/out")"
+        rm -f "$work/out" "$work/err"
+        if [ $older = yes ]; then
+            expect_old_file
+            rm "$work/x.h5"
+        fi
+        [ -z "$(ls -A "$work")" ] || fail "left: $(ls -A "$work")"
+    done
+done
+
+echo "SIGTERM to mpirun with 4 ranks"
+rm -rf "$work"/*
+echo "an older result" >"$work/x.h5"
+(cd "$work" && exec mpirun --oversubscribe -q -np 4 "$AHBM_PDES" $long) >"$work/out" 2>&1 &
+launcher=$!
+await_start
+started=$(now)
+kill -TERM "$launcher"
+await_end "$launcher" "$started" 10
+[ "$status" != 0 ] || fail "status 0"
+expect_old_file
+
+# ---- two runs to one output ----
+echo "a second run to the same output is refused, the first is not disturbed"
+rm -rf "$work"/*
+(cd "$work" && exec "$AHBM_PDES" $long) >"$work/out" 2>&1 &
+first=$!
+await_start
+status=0
+(cd "$work" && timeout 60 "$AHBM_PDES" --output x.h5) >"$work/out2" 2>"$work/err2" || status=$?
+[ "$status" = 1 ] || fail "status $status"
+grep -q '^ahbm-pdes: error: cannot write x.h5: another run is writing it$' "$work/err2" ||
+    fail "says: $(cat "$work/err2")"
+[ -e "$work/x.h5.tmp" ] || fail "the first run's file is gone"
+kill -0 "$first" || fail "the first run has ended"
+started=$(now)
+kill -TERM "$first"
+await_end "$first" "$started" 10
+expect_nothing
+
+conclude

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# --verify, --tensors and --write-output as a user meets them: summary, result file, exit status, and
+# the one line of each error.
+set -u
+program=${AHBM_PDES:?}
+source_dir=${AHBM_SOURCE_DIR:?}
+python=/usr/bin/python3
+"$python" -c 'import h5py, numpy' 2>/dev/null || { echo "skipped: no h5py"; exit 77; }
+folder=$(mktemp -d) || exit 2
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 2
+failures=0
+
+# expect STATUS TEXT OPTION...: the exit status, and one line on standard error that holds TEXT, or none
+# when TEXT is empty.
+expect() {
+    local status=$1 text=$2
+    shift 2
+    "$program" --quiet --output run.h5 "$@" >out 2>err
+    local got=$?
+    local lines=1
+    [ -n "$text" ] || lines=0
+    if [ "$got" != "$status" ] || [ "$(grep -cF -- "$text" err)" != "$lines" ] ||
+        [ "$(grep -c . err)" != "$lines" ]; then
+        echo "wanted status $status and '$text', got $got and: $(cat err)  ($*)"
+        failures=$((failures + 1))
+    fi
+}
+
+"$python" - <<'PY' || exit 2
+import numpy as np
+rng = np.random.default_rng(1)
+small = dict(q=rng.normal(size=(1, 64, 1, 128)), k=rng.normal(size=(1, 8, 300, 128)) + 0.1,
+             v=rng.normal(size=(1, 8, 300, 128)) * 3)
+for name, array in small.items():
+    for kind in ("float16", "float32", "float64"):
+        np.save(f"{name}-{kind}.npy", array.astype(kind))
+broken = small["v"].copy()
+broken[0, 1, 17, 5] = np.nan
+np.save("v-nan.npy", broken)
+np.save("k-short.npy", small["k"][:, :, :299])
+np.save("v-short.npy", small["v"][:, :, :299])
+np.save("k-int.npy", small["k"].astype(np.int32))
+PY
+
+make_tensors() {
+    "$python" "$source_dir/analysis/make_tensors.py" "$@" >made 2>&1 ||
+        { echo "make_tensors $*: $(cat made)"; failures=$((failures + 1)); }
+}
+for kind in float16 float32 float64; do
+    make_tensors --q "q-$kind.npy" --k "k-$kind.npy" --v "v-$kind.npy" --output "$kind.h5"
+done
+make_tensors --bf16 --q q-float32.npy --k k-float32.npy --v v-float32.npy --output bf16.h5
+make_tensors --q q-float32.npy --k k-float32.npy --v v-nan.npy --output nan.h5
+make_tensors --q q-float32.npy --k k-short.npy --v v-short.npy --output short.h5
+if "$python" "$source_dir/analysis/make_tensors.py" --q q-float32.npy --k k-int.npy \
+    --v v-float32.npy >made 2>&1 || [ "$(wc -l <made)" != 1 ]; then
+    echo "make_tensors takes integers: $(cat made)"
+    failures=$((failures + 1))
+fi
+
+# Right runs; O against numpy, in every type.
+for kind in float16 float32 float64 bf16; do
+    expect 0 "" --context 300 --tensors "$kind.h5" --write-output
+    "$python" - "$kind" <<'PY' || failures=$((failures + 1))
+import sys
+import h5py, numpy as np
+kind = sys.argv[1]
+with h5py.File(f"{kind}.h5") as file:
+    q, k, v = (file[n][...] for n in "QKV")
+if kind == "bf16":
+    q, k, v = ((a.astype(np.uint32) << 16).view(np.float32) for a in (q, k, v))
+q, k, v = (a.astype(np.float64) for a in (q, k, v))
+with h5py.File("run.h5") as file:
+    states = file["points/verify_state"][:]
+    assert (states == 1).all() and len(states) == 4, states
+    assert (file["points/verify_rms_relative"][:] < 4e-3).all()
+    for case in range(4):
+        o = file[f"output/point_{case:06d}"][0, :, 0]
+        assert o.shape == (16, 128)
+        for head in range(16):
+            s = k[0, head // 8] @ q[0, head, 0] / np.sqrt(128)
+            p = np.exp(s - s.max())
+            exact = p @ v[0, head // 8] / p.sum()
+            error = np.sqrt(np.mean((o[head] - exact) ** 2) / np.mean(exact ** 2))
+            assert error < 0.02, (kind, case, head, error)
+PY
+done
+
+# --verify changes nothing but the verification.
+"$program" --quiet --context 500 --case 4 --output with.h5 --verify &&
+    "$program" --quiet --context 500 --case 4 --output without.h5 || failures=$((failures + 1))
+h5diff --exclude-path /run --exclude-path /points/verify_state \
+    --exclude-path /points/verify_rms_relative --exclude-path /points/verify_max_abs \
+    with.h5 without.h5 || { echo "--verify changes the file"; failures=$((failures + 1)); }
+"$program" --context 500 --case 4 --format json --verify --output with.h5 >json &&
+    "$python" - <<'PY' || failures=$((failures + 1))
+import json
+verify = json.load(open("json"))["points"][0]["verify"]
+assert verify["passed"] is True and 1e-3 < verify["rms_relative"] < 4e-3 and verify["max_abs"] > 0
+PY
+"$program" --context 500 --case 4 --verify --output with.h5 | grep -q 'passed' ||
+    { echo "the table does not tell"; failures=$((failures + 1)); }
+
+# Wrong results and wrong inputs.
+expect 1 "verification failed at 4 of 4 points, first at decode case 1, context 300" \
+    --context 300 --tensors nan.h5
+"$python" -c 'import h5py; assert (h5py.File("run.h5")["points/verify_state"][:] == 2).all()' ||
+    failures=$((failures + 1))
+expect 2 "dataset K is [1, 8, 299, 128], but this run needs" --context 300 --tensors short.h5
+expect 2 "dataset Q is [1, 64, 1, 128], but this run needs" --context 300 --batch 2 \
+    --tensors float32.h5
+expect 2 "is no HDF5 file that can be read" --tensors /nowhere.h5
+"$python" - <<'PY'
+import h5py
+with h5py.File("float32.h5") as good, h5py.File("less.h5", "w") as less, h5py.File("int.h5", "w") as whole:
+    for name in "QK":
+        good.copy(name, less)
+        good.copy(name, whole)
+    whole["V"] = good["V"][...].astype("int32")
+PY
+expect 2 "dataset V: there is no such dataset" --context 300 --tensors less.h5
+expect 2 "dataset V: its type is none of f16, f32, f64 and u16" --context 300 --tensors int.h5
+
+# Over ranks the same line once, and the same status.
+mpirun --oversubscribe -q -np 3 "$program" --quiet --context 300 --tensors nan.h5 --output run.h5 \
+    2>err
+[ $? = 1 ] && [ "$(grep -c 'error: verification failed' err)" = 1 ] ||
+    { echo "on 3 ranks: $(cat err)"; failures=$((failures + 1)); }
+
+[ "$failures" = 0 ] && echo "verify: all as expected"
+exit $((failures > 0))
