@@ -31,9 +31,32 @@ for phase in decode prefill; do
 done
 while read -r name _; do
     for context in 1 777; do
-        run --kernel "$name" --context $context || fail "$name, $context: $(cat "$work/stderr")"
+        run --kernel "$name" --context $context --verify || fail "$name, $context: $(cat "$work/stderr")"
     done
 done <"$work/list"
+
+# States that pass through HBM; positions at the end of a context; requests of their own lengths.
+run --phase prefill --case 4 --context 2K --verify || fail "spilling: $(cat "$work/stderr")"
+run --kernel prefill-rotate --case 1,4 --context 2K --verify || fail "rotating: $(cat "$work/stderr")"
+run --phase prefill --context 600 --query-len 100 --verify || fail "chunk: $(cat "$work/stderr")"
+run --context 600 --query-len 3 --verify || fail "several positions: $(cat "$work/stderr")"
+for shards in striped zigzag; do
+    run --phase prefill --case 1,2 --context 500 --shards $shards --verify ||
+        fail "$shards: $(cat "$work/stderr")"
+done
+printf '300\n1\n\n# none\n1K\n77\n' >"$work/requests"
+for name in decode decode-pipelined; do
+    run --kernel $name --requests "$work/requests" --verify --format json ||
+        fail "requests: $(cat "$work/stderr")"
+    grep -q '"batch": 4' "$work/stdout" || fail "four requests"
+done
+printf '300\nmany\n' >"$work/requests"
+expect 2 "--requests: 'many' is not allowed" --requests "$work/requests"
+expect 2 "cannot read" --requests "$work/none"
+echo 300 >"$work/requests"
+expect 2 "are for decode" --requests "$work/requests" --phase prefill
+expect 2 "is no collective" --message 64
+expect 2 "no attention to compare with" --kernel reduce --message 64 --verify
 
 expect 2 "there is no kernel 'nothing'" --kernel nothing
 expect 2 "kernel prefill does prefill, not decode" --kernel prefill --phase decode

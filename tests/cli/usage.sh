@@ -22,8 +22,8 @@ refused 1 2 "--batch: '0' is not allowed" --batch 0
 refused 1 2 "--batch: '1.5' is not allowed" --batch 1.5
 refused 1 2 "--tile: '0' is not allowed" --tile 0
 refused 1 2 "--record-ahead: '0' is not allowed" --record-ahead 0
-refused 1 2 "--cubes-per-group: 2 is not allowed \(allowed: 1, 4, 8\)" --cubes-per-group 2
-refused 1 2 "--query-len: 2 is not allowed" --query-len 2
+refused 1 2 "--cubes-per-group: 2 is not allowed \(allowed: 1, 4, 8, and 16, all of a SIP\)" --cubes-per-group 2
+refused 1 2 "--query-len: 9000 positions at the end of a context of 8192" --query-len 9000
 refused 1 2 "--format: 'xml' is not allowed \(allowed: table, json\)" --format xml
 refused 1 2 "--trace: 'all' is not allowed" --trace all
 refused 1 2 "--reduce-pe: 'ring' is not allowed \(allowed: chain, tree, centre\)" --reduce-pe ring
