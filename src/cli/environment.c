@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* The first of the variables that is set to a number. */
 static uint32_t number_of(const char *const *names, uint32_t otherwise)
@@ -30,7 +31,7 @@ uint32_t environment_ranks(void)
     return number_of(names, 1);
 }
 
-static uint32_t ranks_here(void)
+uint32_t environment_ranks_here(void)
 {
     /* "16(x2)": that many on each node */
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
@@ -44,9 +45,15 @@ static uint32_t cpus_here(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
+uint32_t environment_processors(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* a launcher may have bound this rank to one */
+    return online > 0 ? (uint32_t)online : 1;
+}
+
 void environment_prepare(void)
 {
-    if (ranks_here() > cpus_here())
+    if (environment_ranks_here() > cpus_here())
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     setenv("OMPI_MCA_io", "romio321", 0);
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);

@@ -151,10 +151,12 @@ static int run(const struct group *group, struct options *options)
         memory_free(text);
     }
     if (group->rank == 0 && status == STUDY_DONE && !options->quiet) {
+        struct summary_ranks ranks = {group->size, study_cubes(config_params(config)),
+                                      environment_ranks_here(), environment_processors()};
         if (options->format == FORMAT_JSON)
             summary_print_json(&report, group->size, stdout);
         else
-            summary_print_table(&report, group->size, options->stats, stdout);
+            summary_print_table(&report, &ranks, options->stats, stdout);
         fflush(stdout);
     }
     if (status == STUDY_DONE && !study_verdict(&report, &err))

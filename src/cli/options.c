@@ -31,6 +31,9 @@ enum key {
     KEY_TENSORS,
     KEY_OUTPUT,
     KEY_TRACE,
+    KEY_SYNC,
+    KEY_TRANSPORT,
+    KEY_LOOKAHEAD,
     KEY_RECORD_AHEAD,
     KEY_FORMAT,
     KEY_VERIFY,
@@ -133,6 +136,16 @@ static const struct argp_option table[] = {
     {"stats", KEY_STATS, 0, 0, "Also tell how fast the simulation ran", 0},
     {"progress", KEY_PROGRESS, 0, 0, "Name each point on standard error as it starts", 0},
     {"quiet", KEY_QUIET, 0, 0, "No summary", 0},
+    {"sync", KEY_SYNC, "window|null", 0,
+     "How the ranks keep in step; changes no result (default window)", 0},
+    {"transport", KEY_TRANSPORT, "auto|mpi|shared", 0,
+     "How the ranks exchange events: shared memory when they are on one node, MPI otherwise; "
+     "changes no result (default auto)",
+     0},
+    {"lookahead", KEY_LOOKAHEAD, "scout|link", 0,
+     "What promises are made of: the scout's knowledge of the programs, or one link's latency, to "
+     "compare the rounds; changes no result (default scout)",
+     0},
     {"record-ahead", KEY_RECORD_AHEAD, "N", 0,
      "Commands recorded ahead of the simulated CPU; changes no result (default 64)", 0},
     {0, 0, 0, 0, "Without simulating:", 6},
@@ -256,6 +269,26 @@ static bool set_form(int key, const char *text, struct study_options *study, str
     return ok;
 }
 
+static bool set_parallel(int key, const char *text, struct study_options *study, struct error *err)
+{
+    static const char *const syncs[] = {"window", "null", NULL};
+    static const char *const transports[] = {"auto", "mpi", "shared", NULL};
+    static const char *const lookaheads[] = {"scout", "link", NULL};
+    int index = 0;
+    bool ok;
+    if (key == KEY_SYNC) {
+        ok = words_choice("sync", text, syncs, &index, err);
+        study->sync = (enum sync_kind)index;
+    } else if (key == KEY_TRANSPORT) {
+        ok = words_choice("transport", text, transports, &index, err);
+        study->transport = (enum transport_choice)index;
+    } else {
+        ok = words_choice("lookahead", text, lookaheads, &index, err);
+        study->short_sighted = index == 1;
+    }
+    return ok;
+}
+
 static bool set_output(int key, const char *text, struct options *options, struct error *err)
 {
     static const char *const levels[] = {"none", "summary", "commands", NULL};
@@ -352,6 +385,8 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         ok = set_problem(key, text, &options->study, parse->err);
     else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
         ok = set_form(key, text, &options->study, parse->err);
+    else if (key >= KEY_SYNC && key <= KEY_LOOKAHEAD)
+        ok = set_parallel(key, text, &options->study, parse->err);
     else if (key >= KEY_VERIFY)
         set_flag(key, options);
     else

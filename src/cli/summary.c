@@ -4,6 +4,10 @@
 
 #define MIB (1024.0 * 1024.0)
 
+/* The busiest CUBE keeps its rank busy for all but a tenth of the time. */
+#define ALL_BUT 0.9
+enum { FEW_EVENTS = 50 };
+
 static void print_header(FILE *out)
 {
     fprintf(out, "%-8s %4s %9s %6s %12s %10s %5s %12s %12s %-16s %-18s\n", "phase", "case",
@@ -48,27 +52,69 @@ static void print_verification(const struct study_report *report, FILE *out)
     }
 }
 
-static void print_stats(const struct study_report *report, FILE *out)
+static void print_times(const char *what, const struct spread *spread, FILE *out)
+{
+    fprintf(out, "stats: %s %.3f / %.3f / %.3f s per rank (least / mean / most)\n", what,
+            spread->least, spread->mean, spread->most);
+}
+
+/* Whether more ranks could help, and if not, why. */
+static void print_outlook(const struct study_run_facts *run, const struct summary_ranks *ranks,
+                          FILE *out)
+{
+    double share = run->events ? (double)run->busiest_events / (double)run->events : 1;
+    double per_round = (double)run->events / (double)(run->rounds ? run->rounds : 1) / ranks->ranks;
+    if (ranks->here > ranks->processors)
+        fprintf(out, "stats: more ranks cannot help: %u ranks share %u processors\n", ranks->here,
+                ranks->processors);
+    else if (share * ranks->ranks > ALL_BUT)
+        fprintf(out,
+                "stats: more ranks cannot help: one CUBE has %.1f %% of the events, and a CUBE is "
+                "not divided\n",
+                100 * share);
+    else if (ranks->ranks == ranks->cubes)
+        fprintf(out, "stats: more ranks cannot help: each has one CUBE\n");
+    else if (per_round < FEW_EVENTS)
+        fprintf(out,
+                "stats: more ranks cannot help: a round has %.0f events per rank, less work than "
+                "its synchronisation\n",
+                per_round);
+    else
+        fprintf(out, "stats: more ranks can help: up to %.0f have CUBEs with work\n",
+                share * ranks->cubes < 1 ? (double)ranks->cubes : 1 / share);
+}
+
+static void print_stats(const struct study_report *report, const struct summary_ranks *ranks,
+                        FILE *out)
 {
     const struct study_run_facts *run = &report->run;
     uint64_t steps = 0;
     for (uint32_t i = 0; i < report->count; i++)
         steps += report->points[i].gemm_steps;
-    double busy = run->model_s_max + run->sync_s_max;
+    double busy = run->model_s.mean + run->sync_s.mean;
     fprintf(out,
             "stats: %.3f M events/s and %.3f M GEMM steps/s in %.3f s of model and "
             "synchronisation (%.1f %% synchronisation)\n",
             busy > 0 ? 1e-6 * (double)run->events / busy : 0.0,
             busy > 0 ? 1e-6 * (double)steps / busy : 0.0, busy,
-            busy > 0 ? 100.0 * run->sync_s_max / busy : 0.0);
+            busy > 0 ? 100.0 * run->sync_s.mean / busy : 0.0);
+    fprintf(out, "stats: %s synchronisation over %s%s%s\n", run->sync, run->transport,
+            run->transport_note[0] != '\0' ? ", not shared memory: " : "", run->transport_note);
     fprintf(out,
             "stats: %.1f events per round; %" PRIu64 " messages of %" PRIu64
-            " bytes in all; output %.3f s; largest process %.1f MiB\n",
+            " bytes in all; largest process %.1f MiB\n",
             run->rounds ? (double)run->events / (double)run->rounds : 0.0, run->messages,
-            run->message_bytes, run->output_s, (double)run->peak_rss_bytes / MIB);
+            run->message_bytes, (double)run->peak_rss_bytes / MIB);
+    print_times("model", &run->model_s, out);
+    print_times("synchronisation", &run->sync_s, out);
+    print_times("output", &run->output_s, out);
+    fprintf(out, "stats: the busiest CUBE has %.1f %% of the events\n",
+            run->events ? 100.0 * (double)run->busiest_events / (double)run->events : 0.0);
+    print_outlook(run, ranks, out);
 }
 
-void summary_print_table(const struct study_report *report, uint32_t ranks, bool stats, FILE *out)
+void summary_print_table(const struct study_report *report, const struct summary_ranks *ranks,
+                         bool stats, FILE *out)
 {
     const struct study_run_facts *run = &report->run;
     print_header(out);
@@ -77,7 +123,7 @@ void summary_print_table(const struct study_report *report, uint32_t ranks, bool
     if (report->count > 0 && report->points[0].verified)
         print_verification(report, out);
     fprintf(out, "%" PRIu64 " events, %" PRIu64 " rounds, %.3f s wall on %u rank%s\n", run->events,
-            run->rounds, run->wall_s, ranks, ranks == 1 ? "" : "s");
+            run->rounds, run->wall_s, ranks->ranks, ranks->ranks == 1 ? "" : "s");
     if (stats)
-        print_stats(report, out);
+        print_stats(report, ranks, out);
 }

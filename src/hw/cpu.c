@@ -222,7 +222,9 @@ static void issue(struct lp *lp, const struct event *event, struct pe *pe)
     if (count != NULL)
         ++*count;
     count_command(pe, command);
-    if (command_emits(command))
+    if (command->op == OP_SEND)
+        cpu->sent[command->queue]++;
+    if (outlook_records(command))
         outlook_pop(&pe->outlook, pe->program);
     if (command->op == OP_WAIT)
         retire(lp, pe, unit_pe(event->dst), index, lp->now + cost);

@@ -45,7 +45,12 @@ const struct lp_model *cube_model(void)
 #define X(id, handler) #id,
     static const char *const names[] = {HW_MESSAGES(X)};
 #undef X
-    static const struct lp_model model = {handlers, names, MESSAGES, cube_promise, cube_announce};
+    static const struct lp_model model = {.handlers = handlers,
+                                          .names = names,
+                                          .kinds = MESSAGES,
+                                          .promise = cube_promise,
+                                          .announce = cube_announce,
+                                          .reaction = cube_reaction};
     return &model;
 }
 
@@ -170,6 +175,11 @@ void cube_run_program(struct cube *cube, uint32_t pe, struct program *program)
     cube->pe[pe].program = program;
     cube->pe[pe].cpu.state = CPU_READY;
     lp_send(cube->lp, cpu, cpu, MSG_CPU_RUN, 0);
+}
+
+void cube_forgo_lookahead(struct cube *cube)
+{
+    cube->short_sighted = true;
 }
 
 void cube_set_values(struct cube *cube, struct value_engine *values)

@@ -26,6 +26,10 @@ void cube_run_program(struct cube *cube, uint32_t pe, struct program *program);
 /* Lets commands compute (NULL: not). Borrowed. Before the run. */
 void cube_set_values(struct cube *cube, struct value_engine *values);
 
+/* Promises of one link's latency only, as without the scout: to see what it is worth. Before the
+ * run. */
+void cube_forgo_lookahead(struct cube *cube);
+
 /* After the run. */
 void cube_result(const struct cube *cube, struct cube_result *result);
 void cube_pe_result(const struct cube *cube, uint32_t pe, struct pe_result *result);

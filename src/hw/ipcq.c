@@ -173,6 +173,7 @@ void ipcq_drained(struct lp *lp, const struct event *event)
     slot->bytes_left -= message.bytes;
     if (slot->bytes_left == 0) {
         ring_pop(&q->recvs);
+        q->received++;
         send_part(lp, event, PART_CPU, MSG_CPU_DONE, lp->now)->arg[0] = index;
     }
     start_drain(lp, event, pe, queue);
@@ -184,6 +185,7 @@ static void message_arrives(struct lp *lp, const struct event *event, struct pe 
     struct ipcq_queue *q = queue_of(pe, packet_queue(event));
     if (q->arrived_count == params->ipcq.slots)
         error_bug("unit %u received more messages than it has slots", event->dst);
+    q->fragments++;
     uint32_t at = (q->arrived_first + q->arrived_count++) % (uint32_t)params->ipcq.slots;
     q->arrived[at] = (struct arrived){
         .command = event->arg[2],

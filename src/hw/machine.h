@@ -55,6 +55,7 @@ struct cpu {
     uint64_t busy_ps;
     /* accepted by the engines and not ended; what bounds the commands in flight */
     uint64_t composites, transfers, sends[QUEUES], recvs[QUEUES];
+    uint64_t sent[QUEUES]; /* sends issued so far */
 };
 
 /* A ring of small numbers, its capacity fixed when it is made. */
@@ -119,6 +120,8 @@ struct ipcq_queue {
     uint64_t copy_end_ps;  /* of the copy in progress; 0: none */
     uint64_t drain_end_ps; /* of the drain in progress; 0: none */
     uint64_t fragment;     /* bytes of the copy in progress */
+    uint64_t received;     /* receives that have ended */
+    uint64_t fragments;    /* that have come */
     struct cause credit;   /* the last credit's */
 };
 
@@ -165,6 +168,7 @@ struct cube {
     struct value_engine *values; /* NULL: only times */
     uint32_t id;
     uint32_t pes;
+    bool short_sighted; /* cube_forgo_lookahead() */
     struct pe *pe;
     struct link links[2 * DIRECTIONS];
     struct pending *pending;
@@ -225,6 +229,7 @@ struct event *packet_send(struct lp *lp, uint32_t from, uint32_t destination, en
 
 /* promise.c */
 uint64_t cube_promise(struct lp *lp, uint64_t next_event);
+uint64_t cube_reaction(const struct lp *lp, uint32_t to);
 void cube_announce(struct lp *lp, const struct event *event);
 void pending_remove(struct cube *cube, const struct event *event);
 

@@ -3,6 +3,7 @@
  * router that sends on it, is held for bytes * rate, and delivers after its latency. A SIP's IO die
  * belongs to its first CUBE. */
 #include "hw/machine.h"
+#include "hw/route.h"
 
 #include <string.h>
 
@@ -77,30 +78,6 @@ void pe_route(struct lp *lp, const struct event *event)
     forward(lp, event, unit_of(lp->id, next, PART_ROUTER), MSG_PE_ROUTE, time);
 }
 
-/* The next CUBE on the way to `to` (different), and over which of this CUBE's links. */
-static uint32_t next_cube(const struct cube *cube, uint32_t to, uint32_t *link)
-{
-    const struct geometry *geometry = &cube->params->geometry;
-    uint32_t per_sip = grid_size(geometry->cubes), next;
-    uint32_t sip = cube->id / per_sip, to_sip = to / per_sip;
-    uint32_t target = sip == to_sip ? to : sip * per_sip; /* or to the IO die */
-    if (cube->id == target) {
-        struct position from = {sip % geometry->sips.columns, sip / geometry->sips.columns};
-        struct position goal = {to_sip % geometry->sips.columns, to_sip / geometry->sips.columns};
-        enum direction direction = grid_route(geometry->sips, from, goal, false);
-        *link = DIRECTIONS + (uint32_t)direction;
-        if (!sip_neighbour(geometry, cube->id, direction, &next))
-            error_bug("no SIP to the side %d of SIP %u", direction, sip);
-        return next;
-    }
-    enum direction direction = grid_route(geometry->cubes, cube_position(geometry, cube->id),
-                                          cube_position(geometry, target), geometry->cube_torus);
-    *link = (uint32_t)direction;
-    if (!cube_neighbour(geometry, cube->id, direction, &next))
-        error_bug("no CUBE to the side %d of CUBE %u", direction, cube->id);
-    return next;
-}
-
 void cube_route(struct lp *lp, const struct event *event)
 {
     struct cube *cube = cube_of(lp);
@@ -111,7 +88,7 @@ void cube_route(struct lp *lp, const struct event *event)
         deliver(lp, event);
         return;
     }
-    uint32_t next = next_cube(cube, to, &link);
+    uint32_t next = route_next(&cube->params->geometry, lp->id, to, &link);
     enum queue_level level = link < DIRECTIONS ? LEVEL_CUBE : LEVEL_SIP;
     uint64_t time =
         cross(&cube->links[link], &cube->params->link[level], lp->now, packet_bytes(event));

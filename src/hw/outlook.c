@@ -27,6 +27,7 @@ uint64_t command_serial_ps(const struct cost *cost, const struct command *comman
 static void add_serial(struct outlook *outlook, uint64_t ps)
 {
     outlook->serial_ps += ps;
+    outlook->after.ps += ps;
     for (int s = 0; s < STREAMS; s++)
         outlook->after_ps[s] += ps;
 }
@@ -60,8 +61,8 @@ static void use_operand(struct outlook *outlook, const struct operand *operand)
     }
 }
 
-/* `bytes` more were asked for by a command whose result is `out`. It comes after all that its stream
- * asked for before only if it queues up at every pseudo-channel. */
+/* `bytes` more were asked for by a command whose result is `out`. It comes after all that its
+ * stream asked for before only if it queues up at every pseudo-channel. */
 static void note_result(struct outlook *outlook, const struct operand *out, enum stream stream,
                         uint64_t bytes, uint64_t tail_ps)
 {
@@ -90,21 +91,73 @@ static void note_transfer(struct outlook *outlook, const struct command *command
     }
 }
 
-/* Least time from the end of an emitting command's issue to an arrival at another CUBE. */
+bool outlook_records(const struct command *command)
+{
+    return command->op == OP_SEND || command_emits(command);
+}
+
+/* Least time from the end of the issue of a record's command to an arrival at another CUBE. */
 static uint64_t flight(const struct hw_params *params, const struct command *command)
 {
     enum queue_level level = queue_level((enum queue_id)command->queue);
     bool send = command->op == OP_SEND;
     uint64_t copy = send ? params->ipcq.copy_ps[level] : 0;
+    if (level == LEVEL_PE)
+        return copy;
     /* The way to another SIP begins with a CUBE link, unless this is the IO die's CUBE. */
     uint64_t hop = params->link[LEVEL_CUBE].latency_ps;
     return copy + (level == LEVEL_CUBE ? hop : time_min(hop, params->link[LEVEL_SIP].latency_ps));
 }
 
+/* Least time from the end of a send's issue to the end of the receive in a PE of the same CUBE: the
+ * copies of all fragments, the last one's way and its drain. */
+static uint64_t passage(const struct hw_params *params, uint64_t bytes)
+{
+    uint64_t last = bytes % params->ipcq.slot_bytes;
+    if (last == 0 && bytes > 0)
+        last = params->ipcq.slot_bytes;
+    return params->ipcq.copy_ps[LEVEL_PE] + least_duration(params->scratch.rate, bytes) +
+           least_duration(params->link[LEVEL_PE].rate, last) + params->link[LEVEL_PE].latency_ps +
+           least_duration(params->scratch.rate, last);
+}
+
+/* A receive from a PE of this CUBE: when it blocks, what follows waits for that PE. */
+static void note_receive(struct outlook *outlook, const struct command *command)
+{
+    uint64_t slot = outlook->cost->params->ipcq.slot_bytes;
+    uint64_t index = outlook->receives[command->queue]++;
+    outlook->fragments[command->queue] += (operand_bytes(&command->out) + slot - 1) / slot;
+    if (command->op != OP_RECV || queue_level((enum queue_id)command->queue) != LEVEL_PE)
+        return;
+    uint64_t bytes = operand_bytes(&command->out);
+    outlook->after =
+        (struct dependency){true, command->queue, index, passage(outlook->cost->params, bytes)};
+}
+
+static void add_record(struct outlook *outlook, const struct command *command)
+{
+    const struct hw_params *params = outlook->cost->params;
+    uint64_t issue = params->cpu.issue_ps[command->op];
+    struct emission *record =
+        &outlook->records[(outlook->first + outlook->count++) % OUTLOOK_RECORDS];
+    *record = (struct emission){.serial_ps = outlook->serial_ps + issue,
+                                .after = outlook->after,
+                                .flight_ps = flight(params, command),
+                                .queue = command->queue,
+                                .leaves = command_emits(command),
+                                .blocks = command->op == OP_RECV};
+    if (command->op != OP_SEND)
+        record->fragments = outlook->fragments[command->queue] + 1;
+    record->after.ps += issue;
+    for (int s = 0; s < STREAMS; s++) {
+        record->bytes[s] = outlook->used[s];
+        record->after_ps[s] = outlook->after_ps[s] + issue;
+    }
+}
+
 static bool fold(struct scout_sink *sink, const struct command *command)
 {
     struct outlook *outlook = (struct outlook *)sink;
-    const struct hw_params *params = outlook->cost->params;
     if (command->op == OP_FAIL || command->op == OP_END)
         return false;
     use_operand(outlook, &command->a);
@@ -113,22 +166,14 @@ static bool fold(struct scout_sink *sink, const struct command *command)
     use_operand(outlook, &command->out);
     for (int i = 0; i < 3; i++)
         use_operand(outlook, &command->state[i]);
-    if (!command_emits(command)) {
-        add_serial(outlook, command_serial_ps(outlook->cost, command));
+    if (outlook_records(command))
+        add_record(outlook, command);
+    else
         note_transfer(outlook, command);
-        return false;
-    }
-    uint64_t issue = params->cpu.issue_ps[command->op];
-    struct emission *record =
-        &outlook->records[(outlook->first + outlook->count++) % OUTLOOK_RECORDS];
-    *record = (struct emission){.serial_ps = outlook->serial_ps + issue,
-                                .flight_ps = flight(params, command)};
-    for (int s = 0; s < STREAMS; s++) {
-        record->bytes[s] = outlook->used[s];
-        record->after_ps[s] = outlook->after_ps[s] + issue;
-    }
     add_serial(outlook, command_serial_ps(outlook->cost, command));
-    return outlook->count == OUTLOOK_RECORDS;
+    if (command->op == OP_RECV || command->op == OP_RECV_ASYNC)
+        note_receive(outlook, command);
+    return outlook_records(command) && outlook->count == OUTLOOK_RECORDS;
 }
 
 void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
@@ -139,37 +184,17 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
     outlook->pe = pe;
 }
 
-/* The `index`-th emission not yet issued; NULL when there is none, or none is known yet. */
-static const struct emission *emission_at(struct outlook *outlook, struct program *program,
-                                          uint32_t index)
+const struct emission *outlook_at(struct outlook *outlook, struct program *program, uint32_t ahead)
 {
-    if (outlook->count == index && index < OUTLOOK_RECORDS && !outlook->ended)
+    while (outlook->count <= ahead && !outlook->ended)
         outlook->ended = !program->ops->scout(program, &outlook->sink);
-    if (outlook->count <= index)
-        return NULL;
-    return &outlook->records[(outlook->first + index) % OUTLOOK_RECORDS];
-}
-
-const struct emission *outlook_next(struct outlook *outlook, struct program *program)
-{
-    return emission_at(outlook, program, 0);
-}
-
-uint64_t outlook_flight(struct outlook *outlook, struct program *program, uint64_t least_ps)
-{
-    const struct emission *emission = emission_at(outlook, program, 0);
-    uint64_t from = emission->serial_ps, later = 0, least = TIME_NEVER;
-    for (uint32_t i = 0; emission != NULL && later + least_ps < least; i++) {
-        later = emission->serial_ps - from;
-        least = time_min(least, later + emission->flight_ps);
-        emission = emission_at(outlook, program, i + 1);
-    }
-    return outlook->ended && emission == NULL ? least : time_min(least, later + least_ps);
+    return outlook->count <= ahead ? NULL
+                                   : &outlook->records[(outlook->first + ahead) % OUTLOOK_RECORDS];
 }
 
 void outlook_pop(struct outlook *outlook, struct program *program)
 {
-    if (outlook_next(outlook, program) == NULL)
+    if (outlook_at(outlook, program, 0) == NULL)
         error_bug(
             "kernel %s emits what its scout did not foresee: a kernel must be a pure function "
             "of its launch",

@@ -1,11 +1,14 @@
 /* How far a PE is from its next emission, from the scout: the source of long lookahead.
  *
- * The scout's commands are folded into one record per command that makes something leave the CUBE.
- * A record holds sums that the simulation cannot beat (docs/adr/0003):
+ * The scout's commands are folded into one record per command that makes something leave the PE for
+ * another: a copy to a PE of this or another CUBE, or a credit to another CUBE. A record holds sums
+ * that the simulation cannot beat (docs/adr/0003):
  *   serial_ps   the CPU's serial work from the program's start up to and including this command:
  *               issue costs and the least durations of blocking commands
  *   bytes[s]    how much stream `s` of the PE must have moved (its own HBM share) before ...
  *   after_ps[s] ... and the serial work that follows the use of that data
+ *   after       the last blocking receive from a PE of this CUBE before it, and the least time from
+ *               the issue of the matching send to this record
  * Streams are in-order each: operand fetches of composites, and loads and stores. */
 #ifndef AHBM_HW_OUTLOOK_H
 #define AHBM_HW_OUTLOOK_H
@@ -14,7 +17,7 @@
 #include "prog/program.h"
 
 enum stream { STREAM_FETCH, STREAM_LOAD, STREAMS };
-enum { OUTLOOK_RECORDS = 16, OUTLOOK_RESULTS = 8 };
+enum { OUTLOOK_RECORDS = 32, OUTLOOK_RESULTS = 8 };
 
 /* What the fold needs to know of the machine. */
 struct cost {
@@ -24,11 +27,24 @@ struct cost {
     uint64_t fetch_tail_ps; /* last byte of an operand at the share to the composite's result */
 };
 
+/* What a PE's work waits for: message `index` of a queue, counted from 0 on both sides. */
+struct dependency {
+    bool known;
+    uint8_t queue; /* the receiver's */
+    uint64_t index;
+    uint64_t ps; /* least time from the end of the send's issue to here */
+};
+
 struct emission {
     uint64_t serial_ps;
     uint64_t bytes[STREAMS];
     uint64_t after_ps[STREAMS];
+    struct dependency after;
     uint64_t flight_ps; /* least time from the end of the issue to the arrival elsewhere */
+    uint64_t fragments; /* a receive: that must have come through its queue to begin it; else 0 */
+    uint8_t queue;
+    bool leaves; /* the CUBE; else a send to another PE of it */
+    bool blocks; /* a blocking receive: nothing after it leaves before it has begun */
 };
 
 /* A result that the CPU has not yet used. */
@@ -50,6 +66,9 @@ struct outlook {
     uint64_t moved[STREAMS]; /* bytes asked for so far */
     uint64_t used[STREAMS];  /* bytes behind the last result used */
     uint64_t after_ps[STREAMS];
+    struct dependency after;
+    uint64_t receives[QUEUES]; /* folded so far */
+    uint64_t fragments[QUEUES];
     struct outlook_result results[OUTLOOK_RESULTS];
     uint32_t next_result;
     uint32_t pe; /* the PE's number: which share is its own */
@@ -57,16 +76,14 @@ struct outlook {
 
 void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe);
 
-/* The next emission not yet issued, running the scout as needed; NULL when there is none. */
-const struct emission *outlook_next(struct outlook *outlook, struct program *program);
+/* Record `ahead` of those not yet issued, running the scout as needed; NULL when there is none. */
+const struct emission *outlook_at(struct outlook *outlook, struct program *program, uint32_t ahead);
 
-/* Least time from the end of the next emission's issue to an arrival elsewhere of anything that the
- * PE emits from then on: a send does not hold up a later credit, which has no copy to wait for.
- * `least_ps` bounds what lies beyond the scout's records. There must be a next emission. */
-uint64_t outlook_flight(struct outlook *outlook, struct program *program, uint64_t least_ps);
-
-/* The CPU issued an emitting command. */
+/* The CPU issued a command that has a record. */
 void outlook_pop(struct outlook *outlook, struct program *program);
+
+/* Whether a command has a record. */
+bool outlook_records(const struct command *command);
 
 /* The CPU time that a command takes at least: its issue, and its duration when it blocks. */
 uint64_t command_serial_ps(const struct cost *cost, const struct command *command);

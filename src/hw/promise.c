@@ -37,6 +37,12 @@ static uint64_t least_flight(const struct hw_params *params)
     return time_min(params->link[LEVEL_CUBE].latency_ps, params->link[LEVEL_SIP].latency_ps);
 }
 
+uint64_t cube_reaction(const struct lp *lp, uint32_t to)
+{
+    (void)to; /* all CUBEs are alike */
+    return least_flight(((const struct cube *)lp->state)->params);
+}
+
 /* A message that lies in the queue: it may be passed on, set a waiting copy free, or be taken by a
  * recv that is already waiting. What the CPU does after it is in pe_promise(). */
 static uint64_t pending_promise(const struct cube *cube, const struct pending *pending)
@@ -98,31 +104,139 @@ static uint64_t cpu_free(const struct cube *cube, const struct pe *pe, uint64_t 
     return time_max(from, cpu->busy_until_ps);
 }
 
-static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
+static uint64_t record_time(struct cube *cube, struct pe *pe, const struct emission *record,
+                            uint64_t next_event, uint32_t depth);
+
+/* The end of the issue of send `index` of a PE's queue; false: it is over, or nothing is known. */
+static bool send_time(struct cube *cube, struct pe *pe, uint8_t queue, uint64_t index,
+                      uint64_t next_event, uint32_t depth, uint64_t *time)
 {
-    const struct emission *emission;
-    if (pe->program == NULL || pe->cpu.state == CPU_ENDED)
-        return TIME_NEVER;
-    emission = outlook_next(&pe->outlook, pe->program);
-    uint64_t from = emission == NULL ? TIME_NEVER : cpu_free(cube, pe, next_event);
+    const struct emission *last = NULL, *record;
+    uint64_t at = pe->cpu.sent[queue];
+    if (pe->program == NULL || at > index)
+        return false;
+    for (uint32_t i = 0; i < OUTLOOK_RECORDS; i++) {
+        record = outlook_at(&pe->outlook, pe->program, i);
+        if (record == NULL)
+            break;
+        last = record;
+        if (record->queue == queue && at++ == index)
+            break;
+    }
+    /* A send further ahead than the scout comes later than all that it has seen. */
+    if (last != NULL)
+        *time = record_time(cube, pe, last, next_event, depth);
+    return last != NULL;
+}
+
+/* When what a record's PE waits for lets it go on to the record. */
+static uint64_t dependency_time(struct cube *cube, const struct pe *pe,
+                                const struct dependency *after, uint64_t next_event, uint32_t depth)
+{
+    const struct ipcq_queue *q = &pe->ipcq.queue[after->queue];
+    if (!after->known || depth == 0 || q->received > after->index || q->peer == NO_PEER)
+        return 0;
+    enum queue_id theirs =
+        queue_at(LEVEL_PE, direction_opposite(queue_direction((enum queue_id)after->queue)));
+    uint64_t sent;
+    if (!send_time(cube, &cube->pe[unit_pe(q->peer)], (uint8_t)theirs, after->index, next_event,
+                   depth - 1, &sent))
+        return 0;
+    return time_add_saturated(sent, after->ps);
+}
+
+/* The earliest end of the issue of a record's command: the latest of several lower bounds. */
+static uint64_t record_time(struct cube *cube, struct pe *pe, const struct emission *record,
+                            uint64_t next_event, uint32_t depth)
+{
+    uint64_t from = cpu_free(cube, pe, next_event);
     if (from == TIME_NEVER)
         return TIME_NEVER;
-    uint64_t least = time_add(from, emission->serial_ps - pe->cpu.serial_ps);
+    uint64_t least = time_add(from, record->serial_ps - pe->cpu.serial_ps);
     for (int s = 0; s < STREAMS; s++) {
         uint64_t accepted = pe->hbm.own_bytes[s];
-        if (emission->bytes[s] > accepted)
+        if (record->bytes[s] > accepted)
             least = time_max(
-                least, time_add(hbm_earliest(cube, pe, next_event, emission->bytes[s] - accepted),
-                                emission->after_ps[s]));
+                least, time_add(hbm_earliest(cube, pe, next_event, record->bytes[s] - accepted),
+                                record->after_ps[s]));
     }
-    uint64_t flight = outlook_flight(&pe->outlook, pe->program, least_flight(cube->params));
-    return time_add(least, flight);
+    return time_max(least, dependency_time(cube, pe, &record->after, next_event, depth));
+}
+
+static bool is_fragment_for(const struct cube *cube, const struct pending *pending, uint32_t pe,
+                            uint8_t queue)
+{
+    return pending->queue == queue && pending->kind == PACKET_DATA &&
+           unit_cube(pending->destination) == cube->id && unit_pe(pending->destination) == pe;
+}
+
+/* Fragments for a queue of a PE that lie in the LP's queue, up to `time`. */
+static uint64_t fragments_until(const struct cube *cube, uint32_t pe, uint8_t queue, uint64_t time)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < cube->pending_count; i++)
+        count +=
+            cube->pending[i].time <= time && is_fragment_for(cube, &cube->pending[i], pe, queue);
+    return count;
+}
+
+/* When all fragments that a receive needs to begin are there: 0: they are; TIME_NEVER: one of them
+ * has not been sent, and the receive returns no credit if nothing more comes. */
+static uint64_t message_time(const struct cube *cube, const struct pe *pe,
+                             const struct emission *record)
+{
+    uint32_t number = (uint32_t)(pe - cube->pe);
+    uint64_t here = pe->ipcq.queue[record->queue].fragments, time = TIME_NEVER;
+    if (here >= record->fragments)
+        return 0;
+    for (uint32_t i = 0; i < cube->pending_count; i++) {
+        uint64_t at = cube->pending[i].time;
+        if (at < time && is_fragment_for(cube, &cube->pending[i], number, record->queue) &&
+            here + fragments_until(cube, number, record->queue, at) >= record->fragments)
+            time = at;
+    }
+    return time;
+}
+
+/* The earliest arrival elsewhere of what the record's command lets leave; TIME_NEVER: nothing does,
+ * if nothing more comes. */
+static uint64_t leaving_time(struct cube *cube, struct pe *pe, const struct emission *record,
+                             uint64_t next_event)
+{
+    uint64_t message = record->leaves ? message_time(cube, pe, record) : TIME_NEVER;
+    if (message == TIME_NEVER)
+        return TIME_NEVER;
+    uint64_t issued = record_time(cube, pe, record, next_event, cube->pes);
+    return time_add_saturated(time_max(issued, message), record->flight_ps);
+}
+
+/* The least over the PE's records: one that comes later in the program may arrive first, as a
+ * credit flies shorter than a copy. What the scout has not seen is issued after its last record. */
+static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
+{
+    uint64_t least = TIME_NEVER, shortest = least_flight(cube->params), issued = 0;
+    if (pe->program == NULL || pe->cpu.state == CPU_ENDED)
+        return TIME_NEVER;
+    for (uint32_t i = 0; i < OUTLOOK_RECORDS; i++) {
+        const struct emission *record = outlook_at(&pe->outlook, pe->program, i);
+        if (record == NULL)
+            return least;
+        least = time_min(least, leaving_time(cube, pe, record, next_event));
+        if (record->blocks && record->leaves && message_time(cube, pe, record) == TIME_NEVER)
+            return least; /* nothing behind it is issued before its message comes */
+        issued = record_time(cube, pe, record, next_event, cube->pes);
+        if (time_add_saturated(issued, shortest) >= least)
+            return least;
+    }
+    return time_min(least, time_add_saturated(issued, shortest));
 }
 
 uint64_t cube_promise(struct lp *lp, uint64_t next_event)
 {
     struct cube *cube = cube_of(lp);
     uint64_t least = TIME_NEVER;
+    if (cube->short_sighted)
+        return time_add_saturated(next_event, least_flight(cube->params));
     for (uint32_t i = 0; i < cube->pending_count; i++)
         least = time_min(least, pending_promise(cube, &cube->pending[i]));
     for (uint32_t pe = 0; pe < cube->pes; pe++) {

@@ -32,6 +32,8 @@ struct engine *engine_new(const struct engine_config *config)
     engine->config = *config;
     const struct transport *transport = config->transport;
     engine_block(config->lps, transport->size, transport->rank, &engine->first, &engine->count);
+    engine->group_of = memory_new(config->lps, sizeof *engine->group_of);
+    engine->groups = 1;
     engine->lps = memory_new_aligned(engine->count, sizeof *engine->lps, 64);
     engine->box_of = memory_new(transport->size, sizeof *engine->box_of);
     for (uint32_t rank = 0; rank < transport->size; rank++)
@@ -42,7 +44,8 @@ struct engine *engine_new(const struct engine_config *config)
         lp->id = engine->first + i;
         lp->model = config->model;
         lp->digest = HASH_START;
-        queue_init(&lp->queue, QUEUE_START);
+        lp->arrival = TIME_NEVER;
+        queue_init(&lp->queue, config->queue, QUEUE_START);
     }
     return engine;
 }
@@ -62,6 +65,8 @@ void engine_free(struct engine *engine)
     }
     batch_fini(&engine->inside);
     memory_free(engine->boxes);
+    memory_free(engine->flows);
+    memory_free(engine->group_of);
     memory_free(engine->box_of);
     memory_free(engine->lps);
     memory_free(engine);
@@ -83,7 +88,9 @@ static void add_neighbour(struct engine *engine, uint32_t rank)
     if (rank == engine->config.transport->rank || engine->box_of[rank] != NO_MAILBOX)
         return;
     engine->boxes = memory_resize(engine->boxes, engine->boxes_count + 1, sizeof *engine->boxes);
+    engine->flows = memory_resize(engine->flows, engine->boxes_count + 1, sizeof *engine->flows);
     engine->boxes[engine->boxes_count] = (struct mailbox){.peer = rank};
+    engine->flows[engine->boxes_count] = (struct flow){0, 0, TIME_NEVER};
     engine->box_of[rank] = engine->boxes_count++;
 }
 
@@ -94,6 +101,27 @@ void engine_connect(struct engine *engine, uint32_t a, uint32_t b)
         add_neighbour(engine, engine_owner(engine->config.lps, size, b));
     if (engine_lp(engine, b))
         add_neighbour(engine, engine_owner(engine->config.lps, size, a));
+}
+
+void engine_set_group(struct engine *engine, uint32_t lp, uint32_t group)
+{
+    assert(lp < engine->config.lps && group < ENGINE_GROUPS);
+    engine->group_of[lp] = (uint8_t)group;
+    if (group >= engine->groups)
+        engine->groups = group + 1;
+}
+
+void engine_flow(struct engine *engine, uint32_t from, uint32_t to, uint64_t messages)
+{
+    uint32_t lps = engine->config.lps, size = engine->config.transport->size;
+    bool mine = engine_lp(engine, from) != NULL, theirs = engine_lp(engine, to) != NULL;
+    engine->flows_declared = true;
+    engine_connect(engine, from, to);
+    if (mine == theirs)
+        return; /* within this process, or none of its business */
+    struct flow *flow = &engine->flows[engine->box_of[engine_owner(lps, size, mine ? to : from)]];
+    uint64_t *count = mine ? &flow->to : &flow->from;
+    *count = time_add_saturated(*count, messages);
 }
 
 static const char *kind_name(const struct lp *lp, uint16_t kind)
@@ -118,6 +146,8 @@ static struct batch *way_out(const struct lp *lp, uint32_t to)
     struct engine *engine = lp->engine;
     if (to >= engine->config.lps)
         error_bug("LP %u sends to LP %u of %u", lp->id, to, engine->config.lps);
+    if (engine->group_of[to] != engine->group_of[lp->id])
+        error_bug("LP %u sends to LP %u of another group", lp->id, to);
     if (engine_lp(engine, to) != NULL)
         return &engine->inside;
     uint32_t rank = engine_owner(engine->config.lps, engine->config.transport->size, to);
@@ -141,6 +171,8 @@ struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, 
     } else {
         if (time < lp->promise)
             too_early(lp, src, dst, kind, time, "the LP's promise", lp->promise);
+        uint64_t answer = time_add_saturated(time, lp->model->reaction(lp, dst >> bits));
+        lp->limit = time_min(lp->limit, answer);
         event = batch_add(way_out(lp, dst >> bits));
         *event = (struct event){.time = time, .dst = dst, .src = src, .seq = seq};
     }
@@ -185,6 +217,7 @@ static void insert(struct engine *engine, const struct event *event, const void 
         too_early(lp, event->src, event->dst, event->kind, event->time, "the LP's clock", lp->now);
     struct event *copy = queue_add(&lp->queue, event->time, event->dst, event->src, event->seq);
     *copy = *event;
+    lp->arrival = time_min(lp->arrival, event->time);
     copy->payload = payload_bytes > 0 ? payload_store(lp, payload, payload_bytes) : 0;
     if (lp->model->announce)
         lp->model->announce(lp, event);
@@ -203,15 +236,66 @@ static void insert_all(struct engine *engine, const struct batch *batch)
     }
 }
 
-void engine_deliver(struct engine *engine)
+void engine_deliver_inside(struct engine *engine)
 {
     uint32_t inside = engine->inside.count;
     insert_all(engine, &engine->inside);
     assert(engine->inside.count == inside); /* announce() sends nothing */
     (void)inside;
     batch_clear(&engine->inside);
+}
+
+void engine_deliver(struct engine *engine)
+{
+    engine_deliver_inside(engine);
     for (uint32_t i = 0; i < engine->boxes_count; i++)
         insert_all(engine, &engine->boxes[i].in);
+}
+
+/* A new promise may be looser than the last one, which still holds but for reactions to what has
+ * arrived since: so promises never fall without a reason. */
+void engine_renew_promise(struct lp *lp)
+{
+    uint64_t reaction = lp->model->reaction(lp, lp->id);
+    uint64_t kept = time_min(lp->promise, time_add_saturated(lp->arrival, reaction));
+    uint64_t fresh = lp->model->promise(lp, queue_next_time(&lp->queue));
+    lp->promise = time_max(fresh, kept);
+    lp->arrival = TIME_NEVER;
+}
+
+static void look_at(const struct engine *engine, struct lp *lp, struct view *view)
+{
+    uint64_t next = queue_next_time(&lp->queue);
+    if (!lp_failed(lp))
+        engine_renew_promise(lp);
+    if (lp_failed(lp)) { /* in a handler, in announce() or in promise() */
+        least_add(&view->failed, lp->now);
+        lp->promise = TIME_NEVER;
+        return;
+    }
+    if (lp->promise <= next && next != TIME_NEVER)
+        error_bug("no progress: LP %u promises %llu ps, and its first event is at %llu ps", lp->id,
+                  (unsigned long long)lp->promise, (unsigned long long)next);
+    least_add(&view->promise[engine->group_of[lp->id]], lp->promise);
+    least_add(&view->next, next);
+}
+
+struct view engine_look(struct engine *engine)
+{
+    const volatile sig_atomic_t *stop = engine->config.stop;
+    uint64_t stopped = !(stop && *stop);
+    struct view view = {LEAST_NONE, LEAST_NONE, {stopped, stopped}, {{0, 0}}};
+    for (uint32_t group = 0; group < engine->groups; group++)
+        view.promise[group] = LEAST_NONE;
+    for (uint32_t i = 0; i < engine->count; i++)
+        look_at(engine, &engine->lps[i], &view);
+    return view;
+}
+
+void engine_limit(struct engine *engine, uint64_t limit)
+{
+    for (uint32_t i = 0; i < engine->count; i++)
+        engine->lps[i].limit = limit;
 }
 
 static uint64_t digest_event(uint64_t digest, const struct event *event)
@@ -221,11 +305,12 @@ static uint64_t digest_event(uint64_t digest, const struct event *event)
     return hash_word(digest, (uint64_t)event->seq << 16 | event->kind);
 }
 
-static void process_lp(struct lp *lp, uint64_t limit, const volatile sig_atomic_t *stop)
+/* Returns how many events it dispatched. */
+static uint64_t process_lp(struct lp *lp, const volatile sig_atomic_t *stop)
 {
     lp_handler *const *handlers = lp->model->handlers;
     uint64_t events = 0;
-    while (queue_next_time(&lp->queue) < limit && !lp_failed(lp)) {
+    while (queue_next_time(&lp->queue) < lp->limit && !lp_failed(lp)) {
         queue_pop(&lp->queue, &lp->current);
         lp->now = lp->current.time;
         lp->digest = digest_event(lp->digest, &lp->current);
@@ -234,13 +319,18 @@ static void process_lp(struct lp *lp, uint64_t limit, const volatile sig_atomic_
             break;
     }
     lp->events += events;
+    return events;
 }
 
-void engine_process(struct engine *engine, uint64_t limit)
+void engine_process(struct engine *engine)
 {
     const volatile sig_atomic_t *stop = engine->config.stop;
-    for (uint32_t i = 0; i < engine->count && !(stop && *stop); i++)
-        process_lp(&engine->lps[i], limit, stop);
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < engine->count && !(stop && *stop); i++) {
+        uint64_t events = process_lp(&engine->lps[i], stop);
+        most = events > most ? events : most;
+    }
+    engine->stats.critical_events += most;
 }
 
 /* The failed LP of this process whose event comes first; NULL when none failed. */
@@ -255,16 +345,20 @@ static const struct lp *first_failure(const struct engine *engine)
     return first;
 }
 
+static uint64_t minimum(struct transport *transport, uint64_t value)
+{
+    struct least least = {value, value};
+    transport->ops->minimum(transport, &least, 1);
+    return least.first;
+}
+
 static void agree_on_error(struct engine *engine, struct error *err)
 {
     struct transport *transport = engine->config.transport;
     const struct lp *mine = first_failure(engine);
     uint64_t time = mine ? mine->now : TIME_NEVER;
-    uint64_t best = time;
-    transport->ops->minimum(transport, &best, 1);
-    uint64_t lp = mine && time == best ? mine->id : TIME_NEVER;
-    uint64_t winner = lp;
-    transport->ops->minimum(transport, &winner, 1);
+    uint64_t least = minimum(transport, time);
+    uint64_t winner = minimum(transport, mine && time == least ? mine->id : TIME_NEVER);
     uint32_t root = engine_owner(engine->config.lps, transport->size, (uint32_t)winner);
     struct error found = {ERROR_NONE, ""};
     if (root == transport->rank) {
@@ -280,7 +374,8 @@ enum engine_result engine_run(struct engine *engine, struct error *err)
     struct transport *transport = engine->config.transport;
     uint64_t messages = transport->messages, bytes = transport->bytes;
     transport->ops->connect(transport, engine->boxes, engine->boxes_count);
-    enum engine_result result = sync_window_run(engine);
+    enum engine_result result =
+        engine->config.sync == SYNC_NULL ? sync_null_run(engine) : sync_window_run(engine);
     if (result == ENGINE_FAILED)
         agree_on_error(engine, err);
     engine->stats.messages = transport->messages - messages;

@@ -11,23 +11,31 @@
 #include "pdes/lp.h"
 #include "pdes/transport.h"
 
+/* How processes keep in step (docs/adr/0003, 0010). */
+enum sync_kind { SYNC_WINDOW, SYNC_NULL };
+
 struct engine_config {
     uint32_t lps;       /* in the whole model */
     uint32_t unit_bits; /* a unit is (lp << unit_bits) | number within the LP */
     const struct lp_model *model;
     struct transport *transport;       /* borrowed; one engine at a time */
     const volatile sig_atomic_t *stop; /* the run ends early when it becomes non-zero; or NULL */
+    enum sync_kind sync;
+    enum queue_kind queue;
 };
 
 /* What a run did, over all processes unless said otherwise. */
 struct engine_stats {
-    uint64_t events; /* dispatched by this process */
-    uint64_t rounds;
+    uint64_t events;   /* dispatched by this process */
+    uint64_t rounds;   /* window: exchanges; null: the times that all stood still together */
     uint64_t messages; /* sent by this process */
     uint64_t message_bytes;
     uint64_t lp_events_max; /* of the busiest LP of this process */
-    double model_s;         /* this process, in handlers and promises */
-    double sync_s;          /* this process, exchanging and waiting */
+    /* Sum over rounds of the events of the LP that had most of this process's: what is left to do
+     * one after another when every LP has a processor. */
+    uint64_t critical_events;
+    double model_s; /* this process, in handlers and promises */
+    double sync_s;  /* this process, exchanging and waiting */
 };
 
 enum engine_result {
@@ -51,6 +59,18 @@ void lp_set_units(struct lp *lp, uint32_t units);
 /* Declares that LPs `a` and `b` may send to each other. Every process makes all the calls that
  * concern its LPs (more do no harm). Before the run only. */
 void engine_connect(struct engine *engine, uint32_t a, uint32_t b);
+
+/* Puts an LP into one of ENGINE_GROUPS groups (0 at first). LPs of different groups never send to
+ * each other, so that none waits for another group's promises. Every process tells the group of
+ * every LP. Before the run only. */
+enum { ENGINE_GROUPS = 16 };
+void engine_set_group(struct engine *engine, uint32_t lp, uint32_t group);
+
+/* Declares that LP `from` sends `messages` events to LP `to` in the whole run (UINT64_MAX: nobody
+ * knows). Without any call every connection may be used without end; with one, only what was
+ * declared may be sent. SYNC_NULL waits for nobody whose last message has come. Every process makes
+ * all the calls that concern its LPs, each once. Before the run only. */
+void engine_flow(struct engine *engine, uint32_t from, uint32_t to, uint64_t messages);
 
 /* Runs until every queue is empty. Collective; all processes return the same result, and the same
  * error: the one whose event comes first in the total order. */

@@ -13,16 +13,61 @@ struct engine {
     uint32_t *box_of;      /* by rank: its mailbox, NO_MAILBOX */
     uint32_t boxes_count;
     struct batch inside; /* between LPs of this process: the path of remote ones */
+    struct flow *flows;  /* by mailbox; all without an end unless engine_flow() was called */
+    bool flows_declared;
+    uint8_t *group_of; /* by LP */
+    uint32_t groups;
     struct engine_stats stats;
 };
 
-/* Moves what lies in `inside` and the mailboxes' `in` into the queues. */
+/* Between this process and a neighbour. */
+struct flow {
+    uint64_t to, from; /* messages still to come (engine_flow()) */
+    uint64_t asked;    /* the last demand made of it; TIME_NEVER: none yet */
+};
+
+/* What the processes agree on. */
+struct view {
+    struct least next;    /* times of pending events */
+    struct least failed;  /* times at which LPs failed */
+    struct least stopped; /* 0 when a process was told to stop, else 1 */
+    struct least promise[ENGINE_GROUPS];
+};
+
+enum { VIEW_FIXED = 3 };
+
+_Static_assert(VIEW_FIXED + ENGINE_GROUPS <= ROUND_VALUES, "a view fits a round");
+
+/* Renews the promises of this process's LPs; a failed LP sends nothing more. */
+struct view engine_look(struct engine *engine);
+
+/* Gives the LP a new promise. */
+void engine_renew_promise(struct lp *lp);
+
+/* A view as values for the transport, and how many. */
+static inline struct least *view_values(struct view *view)
+{
+    return &view->next;
+}
+
+static inline uint32_t view_count(const struct engine *engine)
+{
+    return VIEW_FIXED + engine->groups;
+}
+
+/* Lets every LP of this process dispatch what is before `limit`. */
+void engine_limit(struct engine *engine, uint64_t limit);
+
+/* Moves what lies in `inside` into the queues; and also what lies in the mailboxes' `in`. */
+void engine_deliver_inside(struct engine *engine);
 void engine_deliver(struct engine *engine);
 
-/* Dispatches this process's events with time < `limit`; returns early once `stop` is set. */
-void engine_process(struct engine *engine, uint64_t limit);
+/* Dispatches this process's events before the LPs' limits; returns early once `stop` is set. An LP
+ * that sends to another lowers its own limit: an answer may come. */
+void engine_process(struct engine *engine);
 
-/* The window algorithm (docs/adr/0003). */
+/* The algorithms (docs/adr/0003 and 0010). */
 enum engine_result sync_window_run(struct engine *engine);
+enum engine_result sync_null_run(struct engine *engine);
 
 #endif

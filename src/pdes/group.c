@@ -54,6 +54,11 @@ uint64_t group_sum(const struct group *group, uint64_t value)
     return reduce(group, value, MPI_SUM);
 }
 
+void group_sum_all(const struct group *group, uint64_t *values, size_t count)
+{
+    MPI_Allreduce(MPI_IN_PLACE, values, count_of(count), MPI_UINT64_T, MPI_SUM, group->comm);
+}
+
 uint64_t group_max(const struct group *group, uint64_t value)
 {
     return reduce(group, value, MPI_MAX);

@@ -28,6 +28,8 @@ bool group_agree(const struct group *group, struct error *err);
 void group_gather(const struct group *group, const void *mine, size_t bytes, void *all);
 
 uint64_t group_sum(const struct group *group, uint64_t value);
+/* Element by element, in place. */
+void group_sum_all(const struct group *group, uint64_t *values, size_t count);
 uint64_t group_max(const struct group *group, uint64_t value);
 uint64_t group_min(const struct group *group, uint64_t value);
 void group_broadcast(const struct group *group, void *data, size_t bytes);

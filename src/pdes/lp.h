@@ -27,6 +27,13 @@ struct lp_model {
     uint64_t (*promise)(struct lp *lp, uint64_t next_event);
     /* An event from another LP was put into the queue. Sends nothing. May be NULL. */
     void (*announce)(struct lp *lp, const struct event *event);
+    /* The least time between an arrival at LP `to` and the arrival elsewhere of anything sent in
+     * reaction; at least 1. */
+    uint64_t (*reaction)(const struct lp *lp, uint32_t to);
+    /* promise() is always next_event + reaction() (or never, for an LP that nobody sends to), so
+     * that what is still under way can be promised for: a round takes one synchronisation, not two.
+     */
+    bool memoryless;
 };
 
 /* Bytes that travel with an event. */
@@ -39,6 +46,8 @@ struct lp {
     struct queue queue;
     uint64_t now;     /* time of the event being dispatched */
     uint64_t promise; /* the last one given */
+    uint64_t arrival; /* least time of what has arrived since */
+    uint64_t limit;   /* earlier events may be dispatched: nothing more arrives before it */
     uint64_t events;  /* dispatched so far */
     uint64_t digest;  /* over the dispatched events */
     const struct lp_model *model;
@@ -67,8 +76,8 @@ void *lp_attach(struct lp *lp, struct event *event, uint32_t bytes);
  * lp_attach(), lp_forward() or lp_drop() for this LP. */
 const void *lp_payload(const struct lp *lp, uint16_t handle, uint32_t *bytes);
 
-/* Passes a payload on to `to`, which was just sent. Whoever handles an event with a payload keeps its
- * handle, forwards it or drops it. */
+/* Passes a payload on to `to`, which was just sent. Whoever handles an event with a payload keeps
+ * its handle, forwards it or drops it. */
 void lp_forward(struct lp *lp, uint16_t handle, struct event *to);
 void lp_drop(struct lp *lp, uint16_t handle);
 

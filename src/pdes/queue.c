@@ -30,11 +30,18 @@ static void set_capacity(struct queue *queue, uint32_t capacity)
     for (uint32_t i = 0; i < added; i++)
         queue->free_slots[i] = capacity - 1 - i;
     queue->capacity = capacity;
+    if (queue->ladder.on)
+        queue->ladder.nodes =
+            memory_resize(queue->ladder.nodes, capacity, sizeof *queue->ladder.nodes);
 }
 
-void queue_init(struct queue *queue, uint32_t capacity)
+void queue_init(struct queue *queue, enum queue_kind kind, uint32_t capacity)
 {
     memset(queue, 0, sizeof *queue);
+    queue->ladder.top = (struct ladder_list){LADDER_END, 0};
+    queue->ladder.top_least = TIME_NEVER;
+    queue->ladder.on = kind == QUEUE_LADDER;
+    queue->ladder.floor = kind == QUEUE_LADDER ? 0 : TIME_NEVER;
     set_capacity(queue, capacity > 0 ? capacity : 1);
 }
 
@@ -43,7 +50,53 @@ void queue_fini(struct queue *queue)
     memory_free(queue->heap);
     memory_free(queue->pool);
     memory_free(queue->free_slots);
+    ladder_fini(&queue->ladder);
     memset(queue, 0, sizeof *queue);
+}
+
+static void sift_up(struct queue_entry *heap, uint32_t at, struct queue_entry entry)
+{
+    while (at > 0) {
+        uint32_t parent = (at - 1) / ARITY;
+        if (!before(&entry, &heap[parent]))
+            break;
+        heap[at] = heap[parent];
+        at = parent;
+    }
+    heap[at] = entry;
+}
+
+/* Puts `entry` at `at` or below, in a heap of `count` entries. */
+static void sift_down(struct queue_entry *heap, uint32_t count, uint32_t at,
+                      struct queue_entry entry)
+{
+    for (;;) {
+        uint32_t first = ARITY * at + 1;
+        if (first >= count)
+            break;
+        uint32_t least = first;
+        uint32_t end = first + ARITY < count ? first + ARITY : count;
+        for (uint32_t child = first + 1; child < end; child++)
+            if (before(&heap[child], &heap[least]))
+                least = child;
+        if (!before(&heap[least], &entry))
+            break;
+        heap[at] = heap[least];
+        at = least;
+    }
+    heap[at] = entry;
+}
+
+/* The heap is empty: takes the ladder's nearest events into it. */
+static void refill(struct queue *queue)
+{
+    uint32_t count = ladder_take(&queue->ladder, queue->heap);
+    queue->heap_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        __builtin_prefetch(&queue->pool[queue->heap[i].slot]);
+    for (uint32_t at = count / ARITY + 1; at-- > 0;)
+        if (at < count)
+            sift_down(queue->heap, count, at, queue->heap[at]);
 }
 
 struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32_t src,
@@ -51,19 +104,17 @@ struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32
 {
     if (queue->count == queue->capacity)
         set_capacity(queue, queue->capacity * 2);
-    uint32_t slot = queue->free_slots[queue->capacity - queue->count - 1];
+    uint32_t slot = queue->free_slots[queue->capacity - queue->count++ - 1];
     struct queue_entry entry = {time, (uint64_t)dst << 32 | src, seq, slot};
-    uint32_t at = queue->count++;
-    while (at > 0) {
-        uint32_t parent = (at - 1) / ARITY;
-        if (!before(&entry, &queue->heap[parent]))
-            break;
-        queue->heap[at] = queue->heap[parent];
-        at = parent;
-    }
-    queue->heap[at] = entry;
     if (queue->count > queue->high_water)
         queue->high_water = queue->count;
+    if (time < queue->ladder.floor) {
+        sift_up(queue->heap, queue->heap_count++, entry);
+    } else {
+        ladder_add(&queue->ladder, &entry);
+        if (queue->heap_count == 0)
+            refill(queue);
+    }
     struct event *event = &queue->pool[slot];
     *event = (struct event){.time = time, .dst = dst, .src = src, .seq = seq};
     return event;
@@ -71,26 +122,14 @@ struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32
 
 void queue_pop(struct queue *queue, struct event *out)
 {
-    assert(queue->count > 0);
+    assert(queue->heap_count > 0);
     uint32_t slot = queue->heap[0].slot;
     *out = queue->pool[slot];
-    struct queue_entry last = queue->heap[--queue->count];
-    queue->free_slots[queue->capacity - queue->count - 1] = slot;
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t first = ARITY * at + 1;
-        if (first >= queue->count)
-            break;
-        uint32_t least = first;
-        uint32_t end = first + ARITY < queue->count ? first + ARITY : queue->count;
-        for (uint32_t child = first + 1; child < end; child++)
-            if (before(&queue->heap[child], &queue->heap[least]))
-                least = child;
-        if (!before(&queue->heap[least], &last))
-            break;
-        queue->heap[at] = queue->heap[least];
-        at = least;
-    }
-    queue->heap[at] = last;
+    queue->free_slots[queue->capacity - queue->count--] = slot;
+    struct queue_entry last = queue->heap[--queue->heap_count];
+    if (queue->heap_count > 0)
+        sift_down(queue->heap, queue->heap_count, 0, last);
+    else if (queue->count > 0)
+        refill(queue);
     __builtin_prefetch(&queue->pool[queue->heap[0].slot]);
 }

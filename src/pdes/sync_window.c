@@ -1,8 +1,14 @@
-/* Windows: exchange, insert, promise, global minimum G, dispatch everything before G.
+/* Windows: exchange, insert, promise, agree, dispatch.
  *
- * Why it is safe (docs/adr/0003): after the exchange nothing is in flight, so whatever arrives
- * later was sent either by an LP that had received nothing more (not before its promise, hence not
- * before G) or in reaction to such an arrival (later still). G never falls. */
+ * Why it is safe (docs/adr/0003): after the exchange nothing is in flight, so whatever arrives at
+ * an LP later was sent by another one that had received nothing more (not before that one's
+ * promise), or in reaction to such an arrival (later still), or in reaction to what the LP itself
+ * sends from now on. So an LP may go on to the least promise of the others of its group, its own
+ * not counted, and until an answer to its first send could be back.
+ *
+ * A memoryless model (lp.h) can promise also for what is about to be exchanged: a message at time t
+ * lets nothing arrive before t + reaction. Then the exchange carries the agreement, and the same
+ * windows cost one synchronisation each. */
 #include <time.h>
 
 #include "pdes/engine_internal.h"
@@ -14,66 +20,104 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-struct window {
-    uint64_t promise; /* least promise */
-    uint64_t next;    /* least time of a pending event */
-    uint64_t failed;  /* 0 when an LP failed, else 1 */
-    uint64_t stopped; /* 0 when a process was told to stop, else 1 */
-};
-
-enum { WINDOW_WORDS = sizeof(struct window) / sizeof(uint64_t) };
-
-static struct window look(struct engine *engine)
+static void foresee(const struct engine *engine, const struct batch *batch, struct view *view)
 {
-    struct window window = {TIME_NEVER, TIME_NEVER, 1, 1};
+    const struct lp_model *model = engine->config.model;
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const struct event *event = &batch->events[i];
+        uint32_t to = event->dst >> engine->config.unit_bits;
+        uint64_t reaction = model->reaction(&engine->lps[0], to);
+        least_add(&view->promise[engine->group_of[to]], time_add_saturated(event->time, reaction));
+        least_add(&view->next, event->time);
+    }
+}
+
+/* The view of everything that this process holds, what it is about to send included. */
+static struct view look_ahead(struct engine *engine)
+{
+    struct view view = engine_look(engine);
+    foresee(engine, &engine->inside, &view);
+    for (uint32_t i = 0; i < engine->boxes_count; i++)
+        foresee(engine, &engine->boxes[i].out, &view);
+    return view;
+}
+
+/* What was delivered may have lowered them: senders are checked against the last ones. */
+static void renew_promises(struct engine *engine)
+{
     for (uint32_t i = 0; i < engine->count; i++) {
         struct lp *lp = &engine->lps[i];
-        uint64_t next = queue_next_time(&lp->queue);
         if (!lp_failed(lp))
-            lp->promise = lp->model->promise(lp, next);
-        if (lp_failed(lp)) { /* in a handler, in announce() or in promise() */
-            window.failed = 0;
-            continue;
-        }
-        window.promise = time_min(window.promise, lp->promise);
-        window.next = time_min(window.next, next);
+            engine_renew_promise(lp);
     }
-    const volatile sig_atomic_t *stop = engine->config.stop;
-    window.stopped = !(stop && *stop);
-    return window;
+}
+
+/* One round up to the view that all agree on. */
+static struct view agree(struct engine *engine, double *sync_s)
+{
+    struct transport *transport = engine->config.transport;
+    bool once = engine->config.model->memoryless;
+    struct view view;
+    if (once)
+        view = look_ahead(engine);
+    double begun = seconds();
+    transport->ops->exchange(transport, view_values(&view), once ? view_count(engine) : 0);
+    *sync_s = seconds() - begun;
+    engine_deliver(engine);
+    if (once) {
+        renew_promises(engine);
+        return view;
+    }
+    view = engine_look(engine);
+    begun = seconds();
+    transport->ops->minimum(transport, view_values(&view), view_count(engine));
+    *sync_s += seconds() - begun;
+    return view;
+}
+
+static bool over(const struct view *view, enum engine_result *result)
+{
+    if (view->stopped.first == 0)
+        *result = ENGINE_STOPPED;
+    else if (view->failed.first != TIME_NEVER)
+        *result = ENGINE_FAILED;
+    else if (view->next.first == TIME_NEVER)
+        *result = ENGINE_DONE;
+    else
+        return false;
+    return true;
+}
+
+/* The limit of each LP: the least promise of the others of its group. */
+static void set_limits(struct engine *engine, const struct view *view)
+{
+    for (uint32_t i = 0; i < engine->count; i++) {
+        struct lp *lp = &engine->lps[i];
+        const struct least *promise = &view->promise[engine->group_of[lp->id]];
+        uint64_t limit = lp->promise == promise->first ? promise->second : promise->first;
+        if (limit < lp->limit)
+            error_bug("LP %u might get an event at %llu ps, and has gone on to %llu ps", lp->id,
+                      (unsigned long long)limit, (unsigned long long)lp->limit);
+        lp->limit = limit;
+    }
 }
 
 enum engine_result sync_window_run(struct engine *engine)
 {
-    struct transport *transport = engine->config.transport;
-    uint64_t last = 0, promise = 0;
-    double mark = seconds();
-    for (;;) {
-        transport->ops->exchange(transport, promise);
-        double exchanged = seconds();
-        engine_deliver(engine);
-        struct window window = look(engine);
-        promise = window.promise;
-        double looked = seconds();
-        transport->ops->minimum(transport, (uint64_t *)&window, WINDOW_WORDS);
+    enum engine_result result;
+    double mark = seconds(), sync_s = 0;
+    for (bool ends = false; !ends;) {
+        struct view view = agree(engine, &sync_s);
         engine->stats.rounds++;
-        double agreed = seconds();
-        engine->stats.sync_s += (exchanged - mark) + (agreed - looked);
-        engine->stats.model_s += looked - exchanged;
-        if (window.stopped == 0)
-            return ENGINE_STOPPED;
-        if (window.failed == 0)
-            return ENGINE_FAILED;
-        if (window.next == TIME_NEVER)
-            return ENGINE_DONE;
-        if (window.promise <= window.next || window.promise < last)
-            error_bug(
-                "no progress: least promise %llu ps, first event %llu ps, last window %llu ps",
-                (unsigned long long)window.promise, (unsigned long long)window.next,
-                (unsigned long long)last);
-        last = window.promise;
-        engine_process(engine, window.promise);
-        mark = seconds();
-        engine->stats.model_s += mark - agreed;
+        engine->stats.sync_s += sync_s;
+        ends = over(&view, &result);
+        if (!ends) {
+            set_limits(engine, &view);
+            engine_process(engine);
+        }
+        double now = seconds();
+        engine->stats.model_s += now - mark - sync_s;
+        mark = now;
     }
+    return result;
 }

@@ -50,6 +50,18 @@ const void *batch_payload(const struct batch *batch, uint64_t *at, uint32_t *byt
     return data;
 }
 
+void batch_append(struct batch *batch, const struct event *events, uint32_t count,
+                  const uint8_t *bytes, uint64_t bytes_count)
+{
+    batch_reserve(batch, batch->count + count, batch->bytes_count + bytes_count);
+    if (count > 0) /* memcpy() takes no NULL */
+        memcpy(batch->events + batch->count, events, count * sizeof *events);
+    if (bytes_count > 0)
+        memcpy(batch->bytes + batch->bytes_count, bytes, bytes_count);
+    batch->count += count;
+    batch->bytes_count += bytes_count;
+}
+
 void batch_clear(struct batch *batch)
 {
     batch->count = 0;

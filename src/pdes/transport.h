@@ -1,12 +1,14 @@
 /* How the engine's processes exchange events: a table of functions with one conformance suite.
  *
- * A mailbox is one neighbouring process. exchange() sends every mailbox's `out` and fills its `in`;
- * it is a synchronisation with the neighbours only. All calls are collective over the transport's
- * processes (exchange: over neighbours) and made in the same order everywhere.
+ * A mailbox is one neighbouring process. There are two ways to use it, not mixed within a run:
+ * exchange() in rounds that all processes make together, and post() and poll() at any time.
+ * exchange(), minimum(), broadcast() and connect() are collective over the transport's processes
+ * and made in the same order everywhere.
  */
 #ifndef AHBM_PDES_TRANSPORT_H
 #define AHBM_PDES_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,23 +23,72 @@ struct batch {
     uint64_t bytes_count, bytes_capacity;
 };
 
+/* What a process tells a neighbour along with events (sync_null.c). */
+struct note {
+    uint64_t promise; /* nothing of mine arrives at you before this */
+    uint64_t demand;  /* tell me as soon as you can promise more than this; TIME_NEVER: no news */
+};
+
 struct mailbox {
     uint32_t peer;    /* the neighbour's rank */
-    struct batch out; /* emptied by exchange() */
-    struct batch in;  /* valid until the next exchange() */
+    struct batch out; /* emptied by exchange() and post() */
+    struct batch in;  /* of exchange(): until the next one; poll() appends to it */
+    struct note tell; /* goes with post() */
+    struct note heard;
+    uint64_t posted, received; /* whole batches, of post() and poll() */
 };
+
+/* What a user may ask for (transport_choice.h). */
+enum transport_choice { TRANSPORT_AUTO, TRANSPORT_MPI, TRANSPORT_SHARED };
 
 struct transport;
 
+/* The two least of a multiset of values, equal ones counted apart. */
+struct least {
+    uint64_t first, second;
+};
+
+#define LEAST_NONE ((struct least){UINT64_MAX, UINT64_MAX})
+
+static inline void least_add(struct least *least, uint64_t value)
+{
+    if (value < least->first) {
+        least->second = least->first;
+        least->first = value;
+    } else if (value < least->second) {
+        least->second = value;
+    }
+}
+
+/* Adds to each of `into` what is in the same place of `from`. */
+static inline void least_merge(struct least *into, const struct least *from, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        least_add(&into[i], from[i].first);
+        least_add(&into[i], from[i].second);
+    }
+}
+
+enum { ROUND_VALUES = 20, TALLY_WORDS = 4 };
+
 struct transport_ops {
     const char *name;
-    /* Tells the transport its neighbours, before the first exchange(). Borrows `boxes`. */
+    /* Tells the transport its neighbours, before anything is exchanged. Borrows `boxes`. */
     void (*connect)(struct transport *transport, struct mailbox *boxes, uint32_t count);
-    /* One round: `promise` travels in each header. */
-    void (*exchange)(struct transport *transport, uint64_t promise);
-    /* Element-wise minimum over all processes, in place. */
-    void (*minimum)(struct transport *transport, uint64_t *values, uint32_t count);
+    /* One round: sends every `out`, fills every `in`, and merges up to ROUND_VALUES values of all
+     * processes, in place; in one synchronisation where it can. */
+    void (*exchange)(struct transport *transport, struct least *values, uint32_t count);
+    /* Merges the values of all processes, in place. */
+    void (*minimum)(struct transport *transport, struct least *values, uint32_t count);
     void (*broadcast)(struct transport *transport, void *data, size_t bytes, uint32_t root);
+    /* Sends a mailbox's `out` and `tell`, in order behind earlier ones; may receive meanwhile. */
+    void (*post)(struct transport *transport, struct mailbox *box);
+    /* Appends what has come to the mailboxes' `in` and `heard`. */
+    void (*poll)(struct transport *transport);
+    /* Sums of TALLY_WORDS values over all processes, without waiting: each process starts it once,
+     * and goes on with other things until tally_done() gives the sums. */
+    void (*tally_start)(struct transport *transport, const uint64_t *values);
+    bool (*tally_done)(struct transport *transport, uint64_t *sums);
     void (*destroy)(struct transport *transport);
 };
 
@@ -49,6 +100,15 @@ struct transport {
     uint64_t bytes;    /* sent by this process in them */
 };
 
+/* For the transports: a note has come. */
+static inline void mailbox_hear(struct mailbox *box, struct note note)
+{
+    box->heard.promise = note.promise;
+    if (note.demand != UINT64_MAX)
+        box->heard.demand = note.demand;
+    box->received++;
+}
+
 /* The event to fill next. */
 struct event *batch_add(struct batch *batch);
 /* Room for the payload of the event added last. */
@@ -57,6 +117,9 @@ void *batch_add_payload(struct batch *batch, uint32_t bytes);
 const void *batch_payload(const struct batch *batch, uint64_t *at, uint32_t *bytes);
 /* Makes room for this much, of which nothing is there yet. */
 void batch_reserve(struct batch *batch, uint32_t events, uint64_t bytes);
+/* Copies these to the end; of the bytes any piece, cut anywhere. */
+void batch_append(struct batch *batch, const struct event *events, uint32_t count,
+                  const uint8_t *bytes, uint64_t bytes_count);
 void batch_clear(struct batch *batch);
 void batch_fini(struct batch *batch);
 

@@ -1,7 +1,9 @@
 /* One buffer to each neighbour and round, always, so that a round needs no count exchange: a header
  * and as many events as fit below the eager limit (a message over 4 KB leaves Open MPI's eager
- * path); what is left over follows in a second message whose length the header tells. */
-#include "pdes/transport_mpi.h"
+ * path); what is left over follows in a second message whose length the header tells. When every
+ * process neighbours every other, the round's minimum travels in the headers. post() sends one
+ * message of its own (transport_mpi_post.c). */
+#include "pdes/transport_mpi_internal.h"
 
 #include <limits.h>
 #include <string.h>
@@ -11,27 +13,13 @@
 
 enum { INLINE_EVENTS = 47 };
 
-/* Message tags: the round's parity keeps a fast neighbour's next round apart from this one. */
-enum tag { TAG_ROUND = 0x100, TAG_REST = 0x200, TAG_PAYLOAD = 0x300 };
-
 struct buffer {
     uint64_t round;
-    uint64_t promise;
     uint64_t count;
     uint64_t payload_bytes;
-    uint64_t spare[4];
+    struct least values[ROUND_VALUES];
+    uint64_t spare;
     struct event events[INLINE_EVENTS];
-};
-
-struct transport_mpi {
-    struct transport base;
-    MPI_Comm comm;
-    struct mailbox *boxes;
-    uint32_t count;
-    struct buffer *outgoing;
-    struct buffer *incoming;
-    MPI_Request *requests; /* 4 per neighbour */
-    uint64_t round;
 };
 
 static void free_buffers(struct transport_mpi *self)
@@ -44,12 +32,15 @@ static void free_buffers(struct transport_mpi *self)
 static void mpi_connect(struct transport *transport, struct mailbox *boxes, uint32_t count)
 {
     struct transport_mpi *self = (struct transport_mpi *)transport;
+    int all = count == transport->size - 1;
     free_buffers(self);
     self->boxes = boxes;
     self->count = count;
     self->outgoing = memory_new_aligned(count, sizeof *self->outgoing, 64);
     self->incoming = memory_new_aligned(count, sizeof *self->incoming, 64);
     self->requests = memory_new((size_t)4 * count, sizeof(MPI_Request));
+    MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, self->comm);
+    self->all_neighbours = all;
 }
 
 static int bytes_of(uint32_t events)
@@ -72,27 +63,32 @@ static void copy_events(struct event *to, const struct event *from, uint32_t cou
         memcpy(to, from, count * sizeof *to);
 }
 
-static void start_round(struct transport_mpi *self, uint64_t promise)
+static void send_buffer(struct transport_mpi *self, uint32_t i, const struct least *values,
+                        uint32_t count, int tag)
+{
+    struct mailbox *box = &self->boxes[i];
+    struct buffer *out = &self->outgoing[i];
+    out->round = self->round;
+    out->count = box->out.count;
+    out->payload_bytes = box->out.bytes_count;
+    memcpy(out->values, values, count * sizeof *values);
+    uint32_t within = within_buffer(box->out.count);
+    int bytes = (int)offsetof(struct buffer, events) + bytes_of(within);
+    copy_events(out->events, box->out.events, within);
+    MPI_Isend(out, bytes, MPI_BYTE, (int)box->peer, tag, self->comm,
+              &self->requests[self->count + i]);
+    self->base.messages++;
+    self->base.bytes += (uint64_t)bytes;
+}
+
+static void start_round(struct transport_mpi *self, const struct least *values, uint32_t count)
 {
     int tag = TAG_ROUND + (int)(self->round & 1);
     for (uint32_t i = 0; i < self->count; i++)
         MPI_Irecv(&self->incoming[i], sizeof(struct buffer), MPI_BYTE, (int)self->boxes[i].peer,
                   tag, self->comm, &self->requests[i]);
-    for (uint32_t i = 0; i < self->count; i++) {
-        struct mailbox *box = &self->boxes[i];
-        struct buffer *out = &self->outgoing[i];
-        out->round = self->round;
-        out->promise = promise;
-        out->count = box->out.count;
-        out->payload_bytes = box->out.bytes_count;
-        uint32_t within = within_buffer(box->out.count);
-        int bytes = (int)offsetof(struct buffer, events) + bytes_of(within);
-        copy_events(out->events, box->out.events, within);
-        MPI_Isend(out, bytes, MPI_BYTE, (int)box->peer, tag, self->comm,
-                  &self->requests[self->count + i]);
-        self->base.messages++;
-        self->base.bytes += (uint64_t)bytes;
-    }
+    for (uint32_t i = 0; i < self->count; i++)
+        send_buffer(self, i, values, count, tag);
 }
 
 static void start_receive(struct transport_mpi *self, void *data, int bytes, uint32_t peer, int tag,
@@ -150,10 +146,22 @@ static void take_buffer(struct transport_mpi *self, struct mailbox *box, const s
     copy_events(box->in.events, in->events, within_buffer(box->in.count));
 }
 
-static void mpi_exchange(struct transport *transport, uint64_t promise)
+static void mpi_minimum(struct transport *transport, struct least *values, uint32_t count)
 {
     struct transport_mpi *self = (struct transport_mpi *)transport;
-    start_round(self, promise);
+    MPI_Allreduce(MPI_IN_PLACE, values, (int)count, self->pair, self->merge, self->comm);
+}
+
+static void take_values(const struct transport_mpi *self, struct least *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        least_merge(values, self->incoming[i].values, count);
+}
+
+static void mpi_exchange(struct transport *transport, struct least *values, uint32_t count)
+{
+    struct transport_mpi *self = (struct transport_mpi *)transport;
+    start_round(self, values, count);
     MPI_Waitall(2 * (int)self->count, self->requests, MPI_STATUSES_IGNORE);
     for (uint32_t i = 0; i < self->count; i++)
         take_buffer(self, &self->boxes[i], &self->incoming[i]);
@@ -161,12 +169,10 @@ static void mpi_exchange(struct transport *transport, uint64_t promise)
     for (uint32_t i = 0; i < self->count; i++)
         batch_clear(&self->boxes[i].out);
     self->round++;
-}
-
-static void mpi_minimum(struct transport *transport, uint64_t *values, uint32_t count)
-{
-    struct transport_mpi *self = (struct transport_mpi *)transport;
-    MPI_Allreduce(MPI_IN_PLACE, values, (int)count, MPI_UINT64_T, MPI_MIN, self->comm);
+    if (self->all_neighbours)
+        take_values(self, values, count);
+    else if (count > 0)
+        mpi_minimum(transport, values, count);
 }
 
 static void mpi_broadcast(struct transport *transport, void *data, size_t bytes, uint32_t root)
@@ -178,6 +184,9 @@ static void mpi_broadcast(struct transport *transport, void *data, size_t bytes,
 static void mpi_destroy(struct transport *transport)
 {
     struct transport_mpi *self = (struct transport_mpi *)transport;
+    mpi_post_fini(self);
+    MPI_Op_free(&self->merge);
+    MPI_Type_free(&self->pair);
     MPI_Comm_free(&self->comm);
     free_buffers(self);
     memory_free(self);
@@ -189,14 +198,27 @@ static const struct transport_ops mpi_ops = {
     .exchange = mpi_exchange,
     .minimum = mpi_minimum,
     .broadcast = mpi_broadcast,
+    .post = mpi_post,
+    .poll = mpi_poll,
+    .tally_start = mpi_tally_start,
+    .tally_done = mpi_tally_done,
     .destroy = mpi_destroy,
 };
+
+static void merge(void *from, void *into, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    least_merge(into, from, (uint32_t)*count);
+}
 
 struct transport *transport_mpi_new(MPI_Comm comm)
 {
     struct transport_mpi *self = memory_new(1, sizeof *self);
     int rank, size;
     MPI_Comm_dup(comm, &self->comm);
+    MPI_Type_contiguous(2, MPI_UINT64_T, &self->pair);
+    MPI_Type_commit(&self->pair);
+    MPI_Op_create(merge, 1, &self->merge);
     MPI_Comm_rank(self->comm, &rank);
     MPI_Comm_size(self->comm, &size);
     self->base =

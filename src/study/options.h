@@ -6,6 +6,8 @@
 
 #include <signal.h>
 
+#include "pdes/engine.h"
+
 /* AUTO: commands up to TRACE_AUTO_CONTEXT tokens, summary above. */
 enum trace_level { TRACE_AUTO, TRACE_NONE, TRACE_SUMMARY, TRACE_COMMANDS };
 enum { TRACE_AUTO_CONTEXT = 65536, CASES = 4 };
@@ -33,6 +35,9 @@ struct study_options {
     bool write_output;   /* O into the result file */
     const char *tensors; /* file with Q, K and V; NULL: generated from the seed */
     uint64_t seed;
+    enum sync_kind sync;
+    enum transport_choice transport;
+    bool short_sighted; /* promises without the scout, for comparison */
     const char *output;
     const volatile sig_atomic_t *stop; /* non-zero: end early */
     /* Called by rank 0 before each point; NULL: not. */
@@ -51,6 +56,7 @@ struct study_options {
 const char *reduce_name(enum tl_reduce reduce);
 const char *phase_name(enum tl_phase phase);
 const char *form_name(enum tl_form form);
+const char *sync_name(enum sync_kind sync);
 const char *gemm_name(enum tl_gemm gemm);
 const char *shards_name(enum tl_shards shards);
 

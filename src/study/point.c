@@ -2,8 +2,8 @@
 
 #include "study/deadlock.h"
 #include "study/regions.h"
+#include "study/traffic.h"
 #include "support/memory.h"
-#include "tl/record.h"
 
 static void connect(struct engine *engine, const struct geometry *geometry)
 {
@@ -20,23 +20,11 @@ static void connect(struct engine *engine, const struct geometry *geometry)
 static void load_programs(const struct problem *problem, const struct study_options *options,
                           struct cube *cube, uint32_t number)
 {
-    const struct hw_params *params = problem->params;
     uint32_t within, group = problem_group(problem, number, &within);
     if (group == NO_GROUP)
         return;
-    for (uint32_t pe = 0; pe < problem->launch.pes; pe++) {
-        struct tl_program_config config = {
-            .name = problem->kernel->name,
-            .kernel = problem->kernel->run,
-            .launch = problem_launch(problem, group, within, pe),
-            .geometry = &params->geometry,
-            .cube = number,
-            .scratch_bytes = params->scratch.bytes,
-            .share_bytes = UINT64_MAX, /* "does not fit" is a result, not an error */
-            .record_ahead = options->record_ahead,
-        };
-        cube_run_program(cube, pe, tl_program_new(&config));
-    }
+    for (uint32_t pe = 0; pe < problem->launch.pes; pe++)
+        cube_run_program(cube, pe, traffic_program(problem, options, group, within, number, pe));
 }
 
 /* Lets CUBE `number` compute; NULL when it is left over. */
@@ -64,16 +52,21 @@ void point_init(struct point *point, const struct group *group, const struct pro
         .model = cube_model(),
         .transport = transport,
         .stop = options->stop,
+        .sync = options->sync,
+        .queue = QUEUE_DEFAULT,
     };
     *point = (struct point){.group = group, .problem = problem, .source = source};
     point->engine = engine_new(&config);
     engine_block(config.lps, transport->size, transport->rank, &point->first, &point->count);
     connect(point->engine, &params->geometry);
+    traffic_tell(point, options);
     point->cubes = memory_new(point->count, sizeof(struct cube *));
     point->values = memory_new(point->count, sizeof(struct value_engine *));
     for (uint32_t i = 0; i < point->count; i++) {
         struct lp *lp = engine_lp(point->engine, point->first + i);
         point->cubes[i] = cube_new(params, lp, trace ? spool_sink(trace, i) : NULL);
+        if (options->short_sighted)
+            cube_forgo_lookahead(point->cubes[i]);
         load_programs(problem, options, point->cubes[i], point->first + i);
         if (source != NULL)
             point->values[i] = load_values(problem, source, point->cubes[i], point->first + i);

@@ -8,7 +8,7 @@
 
 #include "io/results.h"
 #include "kernels/registry.h"
-#include "pdes/transport_mpi.h"
+#include "pdes/transport_choice.h"
 #include "study/inputs.h"
 #include "study/kernel.h"
 #include "study/point.h"
@@ -212,10 +212,12 @@ static bool keep(struct study *study, struct point *point)
     report->run.rounds += measurement.stats.rounds;
     report->run.messages += measurement.stats.messages;
     report->run.message_bytes += measurement.stats.message_bytes;
-    report->run.model_s_max += measurement.stats.model_s;
-    report->run.sync_s_max += measurement.stats.sync_s;
+    report->run.busiest_events += group_max(study->group, measurement.stats.lp_events_max);
+    report->run.critical_events += group_max(study->group, measurement.stats.critical_events);
+    report->run.model_s.most += measurement.stats.model_s;
+    report->run.sync_s.most += measurement.stats.sync_s;
     report->run.verify_s += verified - summed;
-    report->run.output_s += seconds() - verified + summed - start;
+    report->run.output_s.most += seconds() - verified + summed - start;
     measurement_fini(&measurement);
     memory_free(group_latency_ps);
     return ok;
@@ -272,9 +274,13 @@ static bool open_output(struct study *study, const char *config_text)
     return group_agree(group, study->err);
 }
 
-static double maximum(const struct group *group, double value)
+/* `most` is this process's; the spread over all afterwards. */
+static void spread_over(const struct group *group, struct spread *spread)
 {
-    return 1e-9 * (double)group_max(group, (uint64_t)(1e9 * value));
+    uint64_t nanoseconds = (uint64_t)(1e9 * spread->most);
+    spread->least = 1e-9 * (double)group_min(group, nanoseconds);
+    spread->mean = 1e-9 * (double)group_sum(group, nanoseconds) / group->size;
+    spread->most = 1e-9 * (double)group_max(group, nanoseconds);
 }
 
 /* This process's facts become the run's. */
@@ -284,11 +290,15 @@ static void total(const struct group *group, struct study_run_facts *run, double
     run->messages = group_sum(group, run->messages);
     run->message_bytes = group_sum(group, run->message_bytes);
     run->peak_rss_bytes = group_max(group, peak_rss_bytes());
-    run->model_s_max = maximum(group, run->model_s_max);
-    run->sync_s_max = maximum(group, run->sync_s_max);
-    run->output_s = maximum(group, run->output_s);
-    run->verify_s = maximum(group, run->verify_s);
-    run->wall_s = maximum(group, seconds() - start);
+    struct spread wall = {.most = seconds() - start};
+    spread_over(group, &wall);
+    run->wall_s = wall.most;
+    spread_over(group, &run->model_s);
+    spread_over(group, &run->sync_s);
+    spread_over(group, &run->output_s);
+    struct spread verify = {.most = run->verify_s};
+    spread_over(group, &verify);
+    run->verify_s = verify.most;
 }
 
 static bool close_output(struct study *study, double start)
@@ -321,13 +331,23 @@ static enum study_status run_all(struct study *study, double start)
     return status;
 }
 
+static void open_transport(struct study *study)
+{
+    struct study_run_facts *run = &study->report->run;
+    struct error why;
+    study->transport = transport_open(study->group->comm, study->options->transport, &why);
+    run->transport = study->transport->ops->name;
+    if (why.code != ERROR_NONE)
+        snprintf(run->transport_note, sizeof run->transport_note, "%.250s", why.text);
+}
+
 enum study_status study_run(const struct group *group, const struct hw_params *params,
                             const char *config_text, const struct study_options *options,
                             struct study_report *report, struct error *err)
 {
     double start = seconds();
     struct study study = {group, params, options, report, NULL, NULL, NULL, NULL, err};
-    *report = (struct study_report){.run = {.sync = "window"}};
+    *report = (struct study_report){.run = {.sync = sync_name(options->sync)}};
     problem_check(params, options, err);
     if (!group_agree(group, err))
         return STUDY_FAILED;
@@ -337,8 +357,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
             return STUDY_FAILED;
     }
     report->points = memory_new(study_points(options), sizeof *report->points);
-    study.transport = group->size == 1 ? transport_local_new() : transport_mpi_new(group->comm);
-    report->run.transport = study.transport->ops->name;
+    open_transport(&study);
     enum study_status status = STUDY_FAILED;
     if (open_output(&study, config_text))
         status = run_all(&study, start);

@@ -38,11 +38,20 @@ struct point_summary {
     uint64_t output_missing, output_repeated; /* rows of O stored by no PE, by several */
 };
 
+/* Over the processes. */
+struct spread {
+    double least, mean, most;
+};
+
 struct study_run_facts {
     uint64_t events, rounds, messages, message_bytes;
-    uint64_t peak_rss_bytes; /* of the largest process */
-    double wall_s, model_s_max, sync_s_max, output_s, verify_s;
+    uint64_t busiest_events;  /* of the busiest CUBE of each point */
+    uint64_t critical_events; /* engine.h; the largest of the processes' */
+    uint64_t peak_rss_bytes;  /* of the largest process */
+    double wall_s, verify_s;
+    struct spread model_s, sync_s, output_s; /* what the processes spent their time on */
     const char *sync, *transport;
+    char transport_note[256]; /* why it is not shared memory; empty: as it should be */
 };
 
 struct study_report {

@@ -9,11 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "pdes/engine.h"
-#include "pdes/transport_mpi.h"
+#include "pdes/transport_choice.h"
 #include "support/memory.h"
 
 static const double TICKS = 1e9; /* of simulated time per unit of the options */
@@ -23,6 +22,10 @@ struct options {
     uint32_t events; /* per unit */
     uint32_t lps;    /* 0: one per rank */
     uint64_t seed;
+    bool only_mpi;
+    bool null; /* synchronise by null messages */
+    enum transport_choice transport;
+    enum queue_kind queue;
     double lookahead;
     double mean;
     double remote;
@@ -106,9 +109,15 @@ static uint64_t promise(struct lp *lp, uint64_t next_event)
     return time_add_saturated(next_event, ((const struct block *)lp->state)->phold->lookahead);
 }
 
+static uint64_t reaction(const struct lp *lp, uint32_t to)
+{
+    (void)to;
+    return ((const struct block *)lp->state)->phold->lookahead;
+}
+
 static lp_handler *const handlers[] = {handle};
 static const char *const names[] = {"hold"};
-static const struct lp_model model = {handlers, names, 1, promise, NULL};
+static const struct lp_model model = {handlers, names, 1, promise, NULL, reaction, true};
 
 static void start_unit(struct lp *lp, struct block *block, uint32_t number)
 {
@@ -139,7 +148,13 @@ static void start_lp(struct lp *lp, const struct phold *phold)
 static struct engine *build(const struct phold *phold, struct transport *transport)
 {
     uint32_t lps = phold->options.lps;
-    struct engine_config config = {lps, phold->bits, &model, transport, NULL};
+    struct engine_config config = {lps,
+                                   phold->bits,
+                                   &model,
+                                   transport,
+                                   NULL,
+                                   phold->options.null ? SYNC_NULL : SYNC_WINDOW,
+                                   phold->options.queue};
     struct engine *engine = engine_new(&config);
     for (uint32_t a = 0; a < lps; a++) {
         if (engine_lp(engine, a) == NULL)
@@ -168,16 +183,28 @@ static uint64_t collect(struct engine *engine, uint32_t lps)
     return digest;
 }
 
-enum { SUM_DIGEST, SUM_EVENTS, SUM_MESSAGES, SUM_BYTES, SUM_RSS, SUMS };
+/* Bytes of memory in use by this process, shared ones divided by their users. */
+static uint64_t pss_bytes(void)
+{
+    char line[128];
+    unsigned long long kib = 0;
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    if (file == NULL)
+        return 0;
+    while (fgets(line, sizeof line, file) != NULL && sscanf(line, "Pss: %llu kB", &kib) != 1)
+        continue;
+    fclose(file);
+    return kib * 1024;
+}
 
-static void report(const struct engine *engine, uint64_t digest, double wall, uint32_t ranks)
+enum { SUM_DIGEST, SUM_EVENTS, SUM_MESSAGES, SUM_BYTES, SUM_PSS, SUMS };
+
+static void report(const struct engine *engine, uint64_t digest, double wall, uint32_t ranks,
+                   const char *name)
 {
     struct engine_stats stats;
-    struct rusage usage;
     engine_get_stats(engine, &stats);
-    getrusage(RUSAGE_SELF, &usage);
-    uint64_t sums[SUMS] = {digest, stats.events, stats.messages, stats.message_bytes,
-                           (uint64_t)usage.ru_maxrss * 1024};
+    uint64_t sums[SUMS] = {digest, stats.events, stats.messages, stats.message_bytes, pss_bytes()};
     double times[2] = {stats.sync_s, stats.sync_s + stats.model_s};
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -186,19 +213,32 @@ static void report(const struct engine *engine, uint64_t digest, double wall, ui
     MPI_Allreduce(MPI_IN_PLACE, &wall, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (rank != 0)
         return;
-    printf("np=%u events=%llu wall=%.3f s rate=%.2f M events/s rounds=%llu us/round=%.1f "
-           "messages=%llu (%.1f MB) sync=%.1f %% rss_sum=%.0f MB digest=%016llx\n",
-           ranks, (unsigned long long)sums[SUM_EVENTS], wall,
-           (double)sums[SUM_EVENTS] / wall * 1e-6, (unsigned long long)stats.rounds,
-           wall / (double)stats.rounds * 1e6, (unsigned long long)sums[SUM_MESSAGES],
-           (double)sums[SUM_BYTES] * 1e-6, 100 * times[0] / times[1], (double)sums[SUM_RSS] * 1e-6,
-           (unsigned long long)sums[SUM_DIGEST]);
+    printf(
+        "np=%u transport=%s events=%llu wall=%.3f s rate=%.2f M events/s rounds=%llu us/round=%.1f "
+        "messages=%llu (%.1f MB) sync=%.1f %% pss_sum=%.1f MB digest=%016llx\n",
+        ranks, name, (unsigned long long)sums[SUM_EVENTS], wall,
+        (double)sums[SUM_EVENTS] / wall * 1e-6, (unsigned long long)stats.rounds,
+        wall / (double)stats.rounds * 1e6, (unsigned long long)sums[SUM_MESSAGES],
+        (double)sums[SUM_BYTES] * 1e-6, 100 * times[0] / times[1], (double)sums[SUM_PSS] * 1e-6,
+        (unsigned long long)sums[SUM_DIGEST]);
+}
+
+/* The memory of a program that only starts and ends MPI. */
+static void report_mpi(void)
+{
+    uint64_t bytes = pss_bytes();
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+    if (rank == 0)
+        printf("only MPI: pss_sum=%.1f MB\n", (double)bytes * 1e-6);
 }
 
 static void run(const struct options *options)
 {
     struct phold phold = {.options = *options};
-    struct transport *transport = transport_mpi_new(MPI_COMM_WORLD);
+    struct error why;
+    struct transport *transport = transport_open(MPI_COMM_WORLD, options->transport, &why);
     if (phold.options.lps == 0)
         phold.options.lps = transport->size;
     uint32_t most = (phold.options.units + phold.options.lps - 1) / phold.options.lps;
@@ -213,12 +253,13 @@ static void run(const struct options *options)
     double begun = MPI_Wtime();
     engine_run(engine, &error);
     double wall = MPI_Wtime() - begun;
-    report(engine, collect(engine, phold.options.lps), wall, transport->size);
+    MPI_Barrier(MPI_COMM_WORLD); /* all still hold their memory */
+    report(engine, collect(engine, phold.options.lps), wall, transport->size, transport->ops->name);
     engine_free(engine);
     transport->ops->destroy(transport);
 }
 
-enum { KEY_LPS = 256, KEY_LOOKAHEAD, KEY_MEAN, KEY_REMOTE, KEY_END, KEY_SEED };
+enum { KEY_LPS = 256, KEY_LOOKAHEAD, KEY_MEAN, KEY_REMOTE, KEY_END, KEY_SEED, KEY_ONLY_MPI };
 
 static error_t choose_workload(struct argp_state *state, const char *name)
 {
@@ -242,6 +283,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'e':
         options->events = (uint32_t)strtoul(arg, NULL, 10);
+        return 0;
+    case 't':
+        options->transport = *arg == 'm'   ? TRANSPORT_MPI
+                             : *arg == 's' ? TRANSPORT_SHARED
+                                           : TRANSPORT_AUTO;
+        return 0;
+    case 'y':
+        options->null = *arg == 'n';
+        return 0;
+    case KEY_ONLY_MPI:
+        options->only_mpi = true;
+        return 0;
+    case 'q':
+        options->queue = *arg == 'h' ? QUEUE_HEAP : QUEUE_LADDER;
         return 0;
     case KEY_LPS:
         options->lps = (uint32_t)strtoul(arg, NULL, 10);
@@ -272,6 +327,10 @@ static void read_options(int argc, char **argv, struct options *options)
         {"workload", 'w', "W1|W2|W3", 0, "16384 units x 1 event, 16384 x 16, 1024 x 1", 0},
         {"units", 'u', "N", 0, "Units in the whole model (16384)", 0},
         {"events", 'e', "N", 0, "First events per unit (1)", 0},
+        {"transport", 't', "auto|mpi|shared", 0, "How ranks exchange events (auto)", 0},
+        {"sync", 'y', "window|null", 0, "How ranks keep in step (window)", 0},
+        {"queue", 'q', "heap|ladder", 0, "Pending events (the engine's default)", 0},
+        {"only-mpi", KEY_ONLY_MPI, 0, 0, "Start MPI, tell its memory, and end", 0},
         {"lps", KEY_LPS, "N", 0, "LPs that hold the units (one per rank)", 0},
         {"lookahead", KEY_LOOKAHEAD, "T", 0, "Least increment (0.1)", 0},
         {"mean", KEY_MEAN, "T", 0, "Mean increment, lookahead included (1.0)", 0},
@@ -284,6 +343,7 @@ static void read_options(int argc, char **argv, struct options *options)
     *options = (struct options){.units = 16384,
                                 .events = 1,
                                 .seed = 12345,
+                                .queue = QUEUE_DEFAULT,
                                 .lookahead = 0.1,
                                 .mean = 1.0,
                                 .remote = 0.25,
@@ -310,7 +370,10 @@ int main(int argc, char **argv)
     read_options(argc, argv, &options);
     yield_if_crowded();
     MPI_Init(&argc, &argv);
-    run(&options);
+    if (options.only_mpi)
+        report_mpi();
+    else
+        run(&options);
     MPI_Finalize();
     return 0;
 }

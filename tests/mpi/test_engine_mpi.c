@@ -1,5 +1,6 @@
 /* Random programs on the engine: over communicators of 1, 2, 3, 5, 8 and 16 ranks of one launch,
- * the digest, the counts, the rounds and the errors equal those of the in-process transport.
+ * every transport and every algorithm, the digest, the counts, the errors and (of windows) the
+ * rounds equal those of windows in one process.
  *
  * A program is a random graph of LPs and a model whose sends are drawn from counters of the units
  * and from what the events carry, so that any change of order or content spreads. */
@@ -11,10 +12,11 @@
 
 #include "pdes/engine.h"
 #include "pdes/transport_mpi.h"
+#include "pdes/transport_shared.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
-enum { LPS_MAX = 24, BITS_MAX = 3, PHASES = 3, GROUPS = 5 };
+enum { LPS_MAX = 24, BITS_MAX = 3, PHASES = 3, GROUPS = 5, TRANSPORTS = 2, SYNCS = 2 };
 enum { STEP, BURST, KINDS };
 
 struct program {
@@ -28,11 +30,18 @@ struct program {
     uint32_t neighbours[LPS_MAX]; /* a mask, symmetric */
     uint32_t fail_mask;           /* LPs that fail, each at some event of its own */
     uint64_t stop_event;          /* of LP 0; 0: never */
+    bool memoryless;              /* told to the engine: one synchronisation per round */
 };
 
 struct lp_state {
     const struct program *program;
     uint64_t counter[1 << BITS_MAX];
+};
+
+/* How it is run: nothing of this may change a result. */
+struct way {
+    enum sync_kind sync;
+    enum queue_kind queue;
 };
 
 struct outcome {
@@ -147,9 +156,17 @@ static uint64_t promise(struct lp *lp, uint64_t next_event)
     return time_add_saturated(next_event, program->lookahead[lp->id]);
 }
 
+static uint64_t reaction(const struct lp *lp, uint32_t to)
+{
+    return ((const struct lp_state *)lp->state)->program->lookahead[to];
+}
+
 static lp_handler *const handlers[KINDS] = {handle, handle};
 static const char *const names[KINDS] = {"step", "burst"};
-static const struct lp_model model = {handlers, names, KINDS, promise, NULL};
+static const struct lp_model models[2] = {
+    {handlers, names, KINDS, promise, NULL, reaction, false},
+    {handlers, names, KINDS, promise, NULL, reaction, true},
+};
 
 static void make_graph(struct program *program, uint64_t *random)
 {
@@ -182,6 +199,7 @@ static void make_program(struct program *program, uint64_t seed, uint64_t number
     make_graph(program, &random);
     if (number % 5 == 3)
         program->fail_mask = (uint32_t)draw(&random, UINT64_C(1) << program->lps);
+    program->memoryless = draw(&random, 2) == 0;
     if (number % 10 == 9)
         program->stop_event = 1 + draw(&random, 8);
 }
@@ -203,9 +221,11 @@ static void start(struct lp *lp)
 }
 
 static struct engine *build(const struct program *program, struct transport *transport,
-                            struct lp_state *states)
+                            struct way way, struct lp_state *states)
 {
-    struct engine_config config = {program->lps, program->bits, &model, transport, &stop};
+    struct engine_config config = {program->lps, program->bits, &models[program->memoryless],
+                                   transport,    &stop,         way.sync,
+                                   way.queue};
     struct engine *engine = engine_new(&config);
     for (uint32_t a = 0; a < program->lps; a++)
         for (uint32_t b = 0; b < a; b++)
@@ -224,11 +244,11 @@ static struct engine *build(const struct program *program, struct transport *tra
 }
 
 /* Collective over `comm`, whose ranks are those of `transport`. */
-static void run_program(const struct program *program, struct transport *transport, MPI_Comm comm,
-                        struct outcome *outcome)
+static void run_program(const struct program *program, struct transport *transport, struct way way,
+                        MPI_Comm comm, struct outcome *outcome)
 {
     struct lp_state states[LPS_MAX];
-    struct engine *engine = build(program, transport, states);
+    struct engine *engine = build(program, transport, way, states);
     memset(outcome, 0, sizeof *outcome);
     stop = 0;
     outcome->result = engine_run(engine, &outcome->error);
@@ -250,29 +270,35 @@ static void run_program(const struct program *program, struct transport *transpo
     engine_free(engine);
 }
 
-/* Where a stop falls inside a window depends on the partition; that all stop does not. */
-static bool agrees(const struct outcome *expected, const struct outcome *got)
+/* Where a stop falls inside a window depends on the partition; that all stop does not. How far the
+ * other LPs are when one fails depends on the algorithm, as do the rounds; which fails does not. */
+static bool agrees(const struct outcome *expected, const struct outcome *got, enum sync_kind sync)
 {
     if (expected->result != got->result)
         return false;
     if (expected->result == ENGINE_STOPPED)
         return true;
+    if (sync == SYNC_NULL && expected->result == ENGINE_FAILED)
+        return strcmp(expected->error.text, got->error.text) == 0;
     return expected->digest == got->digest && expected->events == got->events &&
-           expected->rounds == got->rounds && expected->error.code == got->error.code &&
+           (sync == SYNC_NULL || expected->rounds == got->rounds) &&
+           expected->error.code == got->error.code &&
            strcmp(expected->error.text, got->error.text) == 0;
 }
 
-static void complain(uint64_t number, const struct transport *transport,
+static void complain(uint64_t number, const struct transport *transport, enum sync_kind sync,
                      const struct outcome *expected, const struct outcome *got)
 {
     fprintf(stderr,
-            "program %llu, rank %u of %u: result %d digest %016llx events %llu rounds %llu \"%s\", "
+            "program %llu, transport %s, sync %d, rank %u of %u: result %d digest %016llx events "
+            "%llu rounds %llu \"%s\", "
             "in one process: %d %016llx %llu %llu \"%s\"\n",
-            (unsigned long long)number, transport->rank, transport->size, (int)got->result,
-            (unsigned long long)got->digest, (unsigned long long)got->events,
-            (unsigned long long)got->rounds, got->error.text, (int)expected->result,
-            (unsigned long long)expected->digest, (unsigned long long)expected->events,
-            (unsigned long long)expected->rounds, expected->error.text);
+            (unsigned long long)number, transport->ops->name, (int)sync, transport->rank,
+            transport->size, (int)got->result, (unsigned long long)got->digest,
+            (unsigned long long)got->events, (unsigned long long)got->rounds, got->error.text,
+            (int)expected->result, (unsigned long long)expected->digest,
+            (unsigned long long)expected->events, (unsigned long long)expected->rounds,
+            expected->error.text);
 }
 
 /* Each phase splits the ranks into groups of these sizes; those left over form one more. */
@@ -301,33 +327,66 @@ struct totals {
 
 struct phase {
     MPI_Comm comm;
-    struct transport *transport; /* one for all programs */
+    struct transport *transports[TRANSPORTS]; /* for all programs */
 };
+
+/* Collective over the phase's ranks: every transport with every algorithm and queue; the two queues
+ * take turns under null messages, which are the slowest where ranks outnumber processors. */
+static void run_phase(const struct program *program, uint64_t number, const struct phase *phase,
+                      const struct outcome *expected, struct totals *totals)
+{
+    const struct way ways[] = {{SYNC_WINDOW, QUEUE_HEAP},
+                               {SYNC_WINDOW, QUEUE_LADDER},
+                               {SYNC_NULL, number % 2 ? QUEUE_HEAP : QUEUE_LADDER}};
+    struct outcome got;
+    for (int t = 0; t < TRANSPORTS; t++)
+        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+            struct transport *transport = phase->transports[t];
+            run_program(program, transport, ways[i], phase->comm, &got);
+            totals->messages += transport->size == 16 ? got.messages : 0;
+            if (!agrees(expected, &got, ways[i].sync) && totals->failures++ < 5)
+                complain(number, transport, ways[i].sync, expected, &got);
+        }
+}
 
 static void run_all(const struct options *options, struct phase *phases, struct totals *totals)
 {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    static const struct way plain = {SYNC_WINDOW, QUEUE_HEAP};
     struct transport *local = transport_local_new();
     for (uint64_t number = options->first; number < options->first + options->programs; number++) {
         struct program program;
-        struct outcome expected, got;
+        struct outcome expected;
         make_program(&program, options->seed, number);
         if (rank == 0)
-            run_program(&program, local, MPI_COMM_SELF, &expected);
+            run_program(&program, local, plain, MPI_COMM_SELF, &expected);
         MPI_Bcast(&expected, sizeof expected, MPI_BYTE, 0, MPI_COMM_WORLD);
-        for (int i = 0; i < PHASES; i++) {
-            run_program(&program, phases[i].transport, phases[i].comm, &got);
-            if (agrees(&expected, &got))
-                continue;
-            if (totals->failures++ < 5)
-                complain(number, phases[i].transport, &expected, &got);
-        }
+        for (int i = 0; i < PHASES; i++)
+            run_phase(&program, number, &phases[i], &expected, totals);
         totals->results[expected.result]++;
         totals->events += expected.events;
-        totals->messages += got.messages;
     }
     local->ops->destroy(local);
+}
+
+static void open_phase(struct phase *phase, int number, int rank)
+{
+    struct error why = {ERROR_NONE, ""};
+    MPI_Comm_split(MPI_COMM_WORLD, group_of(number, rank), rank, &phase->comm);
+    phase->transports[0] = transport_mpi_new(phase->comm);
+    phase->transports[1] = transport_shared_new(phase->comm, &why);
+    if (phase->transports[1] == NULL) {
+        fprintf(stderr, "no shared memory: %s\n", why.text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+}
+
+static void close_phase(struct phase *phase)
+{
+    for (int t = 0; t < TRANSPORTS; t++)
+        phase->transports[t]->ops->destroy(phase->transports[t]);
+    MPI_Comm_free(&phase->comm);
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -370,15 +429,11 @@ int main(int argc, char **argv)
     read_options(argc, argv, &options);
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i < PHASES; i++) {
-        MPI_Comm_split(MPI_COMM_WORLD, group_of(i, rank), rank, &phases[i].comm);
-        phases[i].transport = transport_mpi_new(phases[i].comm);
-    }
+    for (int i = 0; i < PHASES; i++)
+        open_phase(&phases[i], i, rank);
     run_all(&options, phases, &totals);
-    for (int i = 0; i < PHASES; i++) {
-        phases[i].transport->ops->destroy(phases[i].transport);
-        MPI_Comm_free(&phases[i].comm);
-    }
+    for (int i = 0; i < PHASES; i++)
+        close_phase(&phases[i]);
     uint64_t failures = totals.failures;
     MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)

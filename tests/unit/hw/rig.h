@@ -131,8 +131,10 @@ static inline void rig_connect(struct rig *rig)
 static inline void rig_start(struct rig *rig)
 {
     rig->transport = transport_local_new();
-    struct engine_config config = {rig->cubes_count, HW_UNIT_BITS, cube_model(), rig->transport,
-                                   NULL};
+    struct engine_config config = {.lps = rig->cubes_count,
+                                   .unit_bits = HW_UNIT_BITS,
+                                   .model = cube_model(),
+                                   .transport = rig->transport};
     rig->engine = engine_new(&config);
     rig_connect(rig);
     rig->cubes = memory_new(rig->cubes_count, sizeof(struct cube *));

@@ -1,4 +1,5 @@
-/* The queue against its contract: pops in the total order of event.h, keeps what was put in. */
+/* Every kind of queue against the one contract: pops in the total order of event.h, keeps what was
+ * put in. */
 #include <CUnit/Basic.h>
 #include <stdlib.h>
 
@@ -6,6 +7,8 @@
 #include "support/memory.h"
 
 enum { MANY = 1000000 };
+
+static enum queue_kind kind; /* under test */
 
 static uint64_t random_next(uint64_t *state)
 {
@@ -50,7 +53,7 @@ static void check_triple(const struct event expected[3])
                                      {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
     for (int order = 0; order < 6; order++) {
         struct queue queue;
-        queue_init(&queue, 1);
+        queue_init(&queue, kind, 1);
         for (int i = 0; i < 3; i++)
             add(&queue, &expected[orders[order][i]]);
         for (int i = 0; i < 3; i++) {
@@ -119,7 +122,7 @@ static void test_against_sort(void)
 {
     struct event *events = memory_new(MANY, sizeof *events);
     struct queue queue;
-    queue_init(&queue, 1);
+    queue_init(&queue, kind, 1);
     fill_random(events, MANY, 42);
     for (uint32_t i = 0; i < MANY; i++)
         add(&queue, &events[i]);
@@ -143,7 +146,7 @@ static void test_hold(void)
 {
     uint64_t seed = 7, added = 0, popped_sum = 0, last = 0;
     struct queue queue;
-    queue_init(&queue, 4);
+    queue_init(&queue, kind, 4);
     for (uint32_t i = 0; i < 200000; i++) {
         uint64_t bits = random_next(&seed);
         if (queue.count > 0 && (bits & 3) == 0) {
@@ -169,10 +172,81 @@ static void test_hold(void)
     queue_fini(&queue);
 }
 
+/* Increments of two very different sizes, and bursts at one time: what spreads badly over buckets.
+ */
+static uint64_t bimodal(uint64_t bits)
+{
+    if (bits % 100 == 0)
+        return UINT64_C(1000000000000) + (bits >> 8) % 1000;
+    return bits % 10 == 1 ? 0 : (bits >> 8) % 100;
+}
+
+static void test_bimodal(void)
+{
+    struct event *last = memory_new(1, sizeof *last), popped;
+    struct queue queue;
+    uint64_t seed = 3, wrong = 0;
+    queue_init(&queue, kind, 1);
+    for (uint32_t i = 0; i < MANY; i++) {
+        uint64_t bits = random_next(&seed);
+        if (i >= 20000) { /* hold that many */
+            queue_pop(&queue, &popped);
+            wrong += compare(last, &popped) > 0 && popped.time < last->time;
+            *last = popped;
+        }
+        queue_add(&queue, last->time + bimodal(bits), (uint32_t)(bits >> 40) % 64, 1, i);
+    }
+    for (*last = (struct event){0}; queue.count > 0; *last = popped) {
+        queue_pop(&queue, &popped); /* nothing is added any more: the whole order holds */
+        wrong += compare(last, &popped) > 0;
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    queue_fini(&queue);
+    memory_free(last);
+}
+
+/* Delays of a trial: ever larger ones, and from trial 20 on clusters with wide gaps between them.
+ */
+static uint64_t trial_delay(uint32_t trial, uint64_t bits)
+{
+    static const uint64_t scales[] = {1, 3, 100, 100000, UINT64_C(1) << 40};
+    uint64_t scale = scales[(bits >> 4) % (1 + trial % 5)];
+    if (trial < 20)
+        return (bits >> 8) % scale;
+    return (bits >> 8) % 4 * (UINT64_C(1) << trial) + (bits >> 12) % 64;
+}
+
+/* Both kinds agree on every pop, whatever is added when. */
+static void test_kinds_agree(void)
+{
+    uint64_t seed = 11, wrong = 0;
+    for (uint32_t trial = 0; trial < 60; trial++) {
+        struct queue heap, ladder;
+        struct event a, b = {0};
+        queue_init(&heap, QUEUE_HEAP, 1);
+        queue_init(&ladder, QUEUE_LADDER, 1);
+        for (uint32_t i = 0; i < 20000; i++) {
+            uint64_t bits = random_next(&seed);
+            if (heap.count == 0 || bits % 16 > (i / 2000 % 2 ? 5 : 9)) {
+                uint64_t time = b.time + trial_delay(trial, random_next(&seed));
+                queue_add(&heap, time, (uint32_t)(bits >> 50) % 4, 0, i);
+                queue_add(&ladder, time, (uint32_t)(bits >> 50) % 4, 0, i);
+            } else {
+                queue_pop(&heap, &a);
+                queue_pop(&ladder, &b);
+                wrong += !same(&a, &b) || queue_next_time(&heap) != queue_next_time(&ladder);
+            }
+        }
+        queue_fini(&heap);
+        queue_fini(&ladder);
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
 static void test_drain_and_refill(void)
 {
     struct queue queue;
-    queue_init(&queue, 0);
+    queue_init(&queue, kind, 0);
     CU_ASSERT_EQUAL(queue_next_time(&queue), TIME_NEVER);
     for (uint32_t round = 1; round <= 20; round++) {
         uint32_t count = round * 13 % 40 + 1;
@@ -195,7 +269,7 @@ static void test_drain_and_refill(void)
 static void test_growth_keeps_contents(void)
 {
     struct queue queue;
-    queue_init(&queue, 2);
+    queue_init(&queue, kind, 2);
     for (uint32_t i = 0; i < 5000; i++) {
         struct event *event = queue_add(&queue, i % 71, i, ~i, i);
         for (int arg = 0; arg < EVENT_ARGS; arg++)
@@ -220,6 +294,18 @@ static void test_growth_keeps_contents(void)
     queue_fini(&queue);
 }
 
+static int choose_heap(void)
+{
+    kind = QUEUE_HEAP;
+    return 0;
+}
+
+static int choose_ladder(void)
+{
+    kind = QUEUE_LADDER;
+    return 0;
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
@@ -227,11 +313,16 @@ int main(void)
         {"sequence numbers wrap", test_sequence_wraps},
         {"a million events against qsort", test_against_sort},
         {"pops and adds mixed", test_hold},
+        {"bimodal increments", test_bimodal},
         {"drain and refill", test_drain_and_refill},
         {"growth keeps contents", test_growth_keeps_contents},
         CU_TEST_INFO_NULL,
     };
-    CU_SuiteInfo suites[] = {{"pdes/queue", NULL, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};
+    CU_TestInfo both[] = {{"the kinds agree", test_kinds_agree}, CU_TEST_INFO_NULL};
+    CU_SuiteInfo suites[] = {{"pdes/queue heap", choose_heap, NULL, NULL, NULL, tests},
+                             {"pdes/queue ladder", choose_ladder, NULL, NULL, NULL, tests},
+                             {"pdes/queue", NULL, NULL, NULL, NULL, both},
+                             CU_SUITE_INFO_NULL};
     if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
         return 2;
     CU_basic_run_tests();

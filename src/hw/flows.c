@@ -1,0 +1,53 @@
+#include "hw/flows.h"
+
+#include "hw/route.h"
+
+struct counter {
+    struct scout_sink sink; /* first: the fold finds the counter by it */
+    const struct hw_params *params;
+    uint32_t cube;
+    uint64_t *links;
+};
+
+static void add_route(const struct counter *counter, uint32_t from, uint32_t to, uint64_t packets)
+{
+    uint32_t link;
+    while (from != to) {
+        uint32_t next = route_next(&counter->params->geometry, from, to, &link);
+        counter->links[from * FLOW_LINKS + link] += packets;
+        from = next;
+    }
+}
+
+/* A send is cut into packets of at most a slot; a receive returns a credit for each. */
+static bool count(struct scout_sink *sink, const struct command *command)
+{
+    const struct counter *counter = (const struct counter *)sink;
+    const struct hw_params *params = counter->params;
+    uint32_t peer;
+    if (!command_emits(command) ||
+        !route_peer(&params->geometry, counter->cube, (enum queue_id)command->queue, &peer))
+        return false;
+    const struct operand *moved = command->op == OP_SEND ? &command->a : &command->out;
+    uint64_t slot = params->ipcq.slot_bytes;
+    add_route(counter, counter->cube, peer, (operand_bytes(moved) + slot - 1) / slot);
+    return false;
+}
+
+void flows_add(const struct hw_params *params, uint32_t cube, struct program *program,
+               uint64_t *links)
+{
+    struct counter counter = {{count}, params, cube, links};
+    while (program->ops->scout(program, &counter.sink))
+        continue;
+}
+
+bool flows_neighbour(const struct geometry *geometry, uint32_t cube, uint32_t link,
+                     uint32_t *neighbour)
+{
+    enum direction direction = (enum direction)(link % DIRECTIONS);
+    if (link < DIRECTIONS)
+        return cube_neighbour(geometry, cube, direction, neighbour) && *neighbour != cube;
+    return cube % grid_size(geometry->cubes) == 0 &&
+           sip_neighbour(geometry, cube, direction, neighbour);
+}
