@@ -61,7 +61,7 @@ static uint64_t most_blocks(const struct tl_launch *launch)
 /* How many blocks fit beside `bytes`. */
 static uint64_t room(const struct tl_launch *launch, uint64_t bytes)
 {
-    uint64_t block = q_bytes(launch) + state_bytes(launch) + 2 * 64;
+    uint64_t block = q_bytes(launch) + state_bytes(launch) + 128;
     bytes += SLACK;
     return bytes > launch->scratch_bytes ? 0 : (launch->scratch_bytes - bytes) / block;
 }

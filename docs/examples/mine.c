@@ -41,8 +41,8 @@ static void run_request(struct tl *tl, const struct tl_launch *launch, uint32_t 
 {
     uint32_t rows = launch->group_heads * launch->query_len, dim = launch->head_dim;
     uint64_t kv = request * launch->kv_stride, row_bytes = (uint64_t)dim * BF16_BYTES;
-    struct tl_tensor q = tl_load(
-        tl, tl_ref(tl, 0, launch->q_base + request * launch->q_stride, rows, dim, TL_BF16));
+    struct tl_tensor q =
+        tl_load(tl, tl_ref(tl, 0, launch->q_base + request * launch->q_stride, rows, dim, TL_BF16));
     struct running state = start(tl, rows, dim);
     for (uint64_t at = 0; at < launch->context; at += launch->tile) {
         uint64_t left = launch->context - at, offset = kv + at * row_bytes;

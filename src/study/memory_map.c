@@ -77,7 +77,7 @@ static struct footprint decode_footprint(const struct tl_launch *launch, uint32_
                 2 * row_bytes(launch) *
                 placement_tokens(placement_context(launch, request), ranks, rank, request % ranks);
         if (placement_pe_works(launch, cube, pe, request))
-            footprint.q_bytes += launch->group_heads * launch->query_len * row_bytes(launch);
+            footprint.q_bytes += row_bytes(launch) * launch->group_heads * launch->query_len;
     }
     return footprint;
 }
@@ -89,7 +89,7 @@ struct footprint memory_map_footprint(const struct tl_launch *launch, uint32_t c
     if (launch->phase == TL_PHASE_DECODE)
         return decode_footprint(launch, cube, pe);
     return (struct footprint){
-        .kv_bytes = launch->batch * 2 * row_bytes(launch) * key_tokens(launch, cube, pe),
+        .kv_bytes = row_bytes(launch) * 2 * launch->batch * key_tokens(launch, cube, pe),
         .q_bytes = launch->batch * row_bytes(launch) * query_heads(launch, cube) *
                    query_positions(launch, pe),
     };

@@ -46,7 +46,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 
 static uint64_t most_chunks(const struct tl_launch *launch)
 {
-    uint64_t most = 0;
+    uint64_t most = 1;
     for (uint32_t request = 0; request < launch->batch; request++) {
         uint64_t chunks = reference_chunks(placement_context(launch, request));
         most = chunks > most ? chunks : most;
@@ -82,6 +82,7 @@ static void init(struct verification *verify, const struct point *point, struct 
 static uint64_t batch_units(const struct verification *verify)
 {
     uint64_t bytes = verify->chunks * verify->state * sizeof(double);
+    assert(bytes > 0);
     return bytes < BATCH_BYTES ? BATCH_BYTES / bytes : 1;
 }
 
