@@ -82,7 +82,7 @@ static void init(struct verification *verify, const struct point *point, struct 
 static uint64_t batch_units(const struct verification *verify)
 {
     uint64_t bytes = verify->chunks * verify->state * sizeof(double);
-    return bytes < BATCH_BYTES ? BATCH_BYTES / bytes : 1;
+    return bytes > 0 && bytes < BATCH_BYTES ? BATCH_BYTES / bytes : 1;
 }
 
 static void init_root(struct verification *verify)
