@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,10 +23,15 @@ static bool fail(const struct results_file *file, const char *why, struct error 
     return error_set(err, ERROR_FAILED, "cannot write %s: %s", file->path, why);
 }
 
-/* What stands under the final name may be replaced: a file. */
+/* What stands under the final name may be replaced: a file. The names of devices and open files are
+ * nothing to rename to, whatever they lead to. */
 static bool may_replace(const struct results_file *file, struct error *err)
 {
     struct stat status;
+    if (strncmp(file->path, "/dev/", 5) == 0 || strncmp(file->path, "/proc/", 6) == 0)
+        return fail(file, "not a regular file", err);
+    if (lstat(file->path, &status) == 0 && S_ISLNK(status.st_mode))
+        return fail(file, "a link that leads nowhere", err);
     if (stat(file->path, &status) != 0 || S_ISREG(status.st_mode))
         return true;
     return fail(file, S_ISDIR(status.st_mode) ? strerror(EISDIR) : "not a regular file", err);
@@ -62,6 +69,11 @@ static bool create_temporary(struct results_file *file, struct error *err)
 static void init(struct results_file *file, const struct group *writers, const char *path)
 {
     *file = (struct results_file){.writers = *writers, .hdf5 = -1, .fd = -1};
+    char target[PATH_MAX];
+    struct stat status;
+    bool link = lstat(path, &status) == 0 && S_ISLNK(status.st_mode);
+    if (link && strncmp(path, "/dev/", 5) != 0 && realpath(path, target) != NULL)
+        path = target; /* written is what the link leads to; the link stays */
     size_t bytes = strlen(path) + sizeof ".tmp";
     file->path = memory_copy_text(path);
     file->temporary = memory_new(bytes, 1);

@@ -39,6 +39,8 @@ refused 1 2 "--set.*hbm.bandwidth_gbps.*'fast'" --set hbm.bandwidth_gbps=fast
 refused 1 2 "--set.*ipcq.slots.*'0'" --set ipcq.slots=0
 refused 1 2 "--set.*dma.channels.*'65'" --set dma.channels=65
 refused 1 2 "nowhere.yaml" --config nowhere.yaml
+refused 1 2 "--set scheduler.tile_n: '4096': scratch.capacity_bytes does not hold" \
+    --set scheduler.tile_n=4096
 
 yaml() { # yaml NAME TEXT
     printf "$2" >"$work/$1.yaml"

@@ -176,6 +176,29 @@ static void test_clashes(void)
                                          "does not hold pipeline_depth * tile_k * tile_n bf16");
 }
 
+/* A file that says everything, as the shipped ones do, and one key of --set: that one is named. In
+ * a file, the key that was changed. */
+static void test_who_is_blamed(void)
+{
+    static const char file[] = "scheduler:\n  pipeline_depth: 8\n  tile_n: 32\n"
+                               "scratch:\n  capacity_bytes: 1048576\n";
+    struct error err = {0};
+    struct config *config = config_new();
+    CU_ASSERT_TRUE(config_load_text(config, "t.yaml", file, sizeof file - 1, &err));
+    CU_ASSERT_TRUE(config_set(config, "scheduler.tile_n=65536", &err));
+    CU_ASSERT_FALSE(config_finish(config, &err));
+    CU_ASSERT_STRING_EQUAL(err.text,
+                           "--set scheduler.tile_n: '65536': scratch.capacity_bytes does not hold "
+                           "pipeline_depth * tile_k * tile_n bf16");
+    config_free(config);
+    expect("scheduler:\n  pipeline_depth: 8\n  tile_n: 65536\n",
+           "t.yaml:3: scheduler.tile_n: '65536': scratch.capacity_bytes does not hold "
+           "pipeline_depth * tile_k * tile_n bf16");
+    expect_set("scheduler.pipeline_depth=8 scheduler.tile_n=65536",
+               "--set scheduler.tile_n: '65536': scratch.capacity_bytes does not hold "
+               "pipeline_depth * tile_k * tile_n bf16");
+}
+
 /* The system at its limits is allowed. */
 static void test_largest_system(void)
 {
@@ -264,6 +287,7 @@ int main(void)
         {"not numbers", test_not_numbers},
         {"bad values", test_bad_values},
         {"keys that clash", test_clashes},
+        {"who is blamed for a clash", test_who_is_blamed},
         {"the largest system", test_largest_system},
         {"hostile files", test_hostile_files},
         {"paths", test_paths},
