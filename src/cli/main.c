@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "cli/environment.h"
+#include "cli/files.h"
 #include "cli/machine.h"
 #include "cli/options.h"
+#include "cli/output.h"
 #include "cli/summary.h"
+#include "study/inputs.h"
 #include "study/study.h"
 #include "support/memory.h"
 
@@ -25,6 +28,9 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    struct sigaction hangup;
+    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* not under nohup */
+        sigaction(SIGHUP, &action, NULL);
 }
 
 static void report_error(const struct error *err)
@@ -64,35 +70,41 @@ static void list_points(const struct study_options *study)
     }
 }
 
-/* The actions that never start MPI. */
-static bool act_alone(const struct options *options, struct error *err)
+/* What may be said of the machine without simulating. */
+static void act_on_machine(const struct options *options, struct error *err)
 {
     char *label = NULL, *text = NULL;
     size_t bytes = 0;
     struct config *config = NULL;
-    switch (options->action) {
-    case ACTION_HELP:
-        options_print_help(stdout);
-        return true;
-    case ACTION_VERSION:
-        printf("ahbm-pdes %s\n", AHBM_VERSION);
-        return true;
-    case ACTION_LIST_KERNELS:
-        study_list_kernels(stdout);
-        return true;
-    default:
-        break;
-    }
-    if (machine_read(options, &label, &text, &bytes, err))
+    if (files_check(options, err) && machine_read(options, &label, &text, &bytes, err))
         config = machine_make(options, label, text, bytes, err);
     if (config != NULL && options->action == ACTION_PRINT_CONFIG)
         config_print(config, stdout);
-    else if (config != NULL && study_check(config_params(config), &options->study, err))
+    else if (config != NULL && study_check(config_params(config), &options->study, err) &&
+             inputs_check(config_params(config), &options->study, err))
         list_points(&options->study);
     config_free(config);
     memory_free(label);
     memory_free(text);
-    return err->code == ERROR_NONE;
+}
+
+/* The actions that never start MPI. */
+static bool act_alone(const struct options *options, struct error *err)
+{
+    switch (options->action) {
+    case ACTION_HELP:
+        options_print_help(stdout);
+        break;
+    case ACTION_VERSION:
+        printf("ahbm-pdes %s\n", AHBM_VERSION);
+        break;
+    case ACTION_LIST_KERNELS:
+        study_list_kernels(stdout);
+        break;
+    default:
+        act_on_machine(options, err);
+    }
+    return err->code == ERROR_NONE && output_close(err);
 }
 
 /* Rank 0 reads the machine file, every rank makes the machine. */
@@ -102,7 +114,8 @@ static struct config *share_machine(const struct group *group, const struct opti
     char *label = NULL, *text = NULL;
     size_t sizes[2] = {0, 0};
     struct config *config = NULL;
-    if (group->rank == 0 && machine_read(options, &label, &text, &sizes[1], err))
+    if (group->rank == 0 && files_check(options, err) &&
+        machine_read(options, &label, &text, &sizes[1], err))
         sizes[0] = strlen(label) + 1;
     if (group_agree(group, err)) {
         group_broadcast(group, sizes, sizeof sizes);
@@ -137,6 +150,24 @@ static bool check_ranks(const struct group *group, const struct hw_params *param
     return true;
 }
 
+/* The summary, then the verdict. False with `err`, the same on all ranks. */
+static bool tell(const struct group *group, const struct options *options,
+                 const struct hw_params *params, const struct study_report *report,
+                 struct error *err)
+{
+    struct summary_ranks ranks = {group->size, study_cubes(params), environment_ranks_here(),
+                                  environment_processors()};
+    study_verdict(report, err);
+    if (group->rank == 0 && !options->quiet) {
+        if (options->format == FORMAT_JSON)
+            summary_print_json(report, group->size, stdout);
+        else
+            summary_print_table(report, &ranks, options->stats, stdout);
+        output_close(err); /* a failed verification is the greater news */
+    }
+    return group_agree(group, err);
+}
+
 static int run(const struct group *group, struct options *options)
 {
     struct error err = {ERROR_NONE, ""};
@@ -150,16 +181,7 @@ static int run(const struct group *group, struct options *options)
         status = study_run(group, config_params(config), text, &options->study, &report, &err);
         memory_free(text);
     }
-    if (group->rank == 0 && status == STUDY_DONE && !options->quiet) {
-        struct summary_ranks ranks = {group->size, study_cubes(config_params(config)),
-                                      environment_ranks_here(), environment_processors()};
-        if (options->format == FORMAT_JSON)
-            summary_print_json(&report, group->size, stdout);
-        else
-            summary_print_table(&report, &ranks, options->stats, stdout);
-        fflush(stdout);
-    }
-    if (status == STUDY_DONE && !study_verdict(&report, &err))
+    if (status == STUDY_DONE && !tell(group, options, config_params(config), &report, &err))
         status = STUDY_FAILED;
     if (group->rank == 0 && status == STUDY_FAILED)
         report_error(&err);
@@ -177,6 +199,7 @@ int main(int argc, char **argv)
     struct options options;
     struct error err = {ERROR_NONE, ""};
     int status = 0;
+    signal(SIGPIPE, SIG_IGN); /* then it is a write that fails, and is reported */
     bool ok = options_parse(&options, argc, argv, &err);
     environment_prepare();
     if (!ok) {

@@ -3,159 +3,9 @@
 #include <argp.h>
 #include <string.h>
 
+#include "cli/options_table.h"
 #include "cli/words.h"
 #include "support/memory.h"
-
-enum key {
-    KEY_CASE = 256,
-    KEY_PHASE,
-    KEY_CONTEXT,
-    KEY_KERNEL,
-    KEY_BATCH,
-    KEY_QUERY_LEN,
-    KEY_MESSAGE,
-    KEY_REQUESTS,
-    KEY_CONFIG,
-    KEY_SET,
-    KEY_CUBES,
-    KEY_REDUCE_PE,
-    KEY_REDUCE_CUBE,
-    KEY_MLO,
-    KEY_GEMM,
-    KEY_FORM,
-    KEY_TILE,
-    KEY_TP_IDLE,
-    KEY_SHARDS,
-    KEY_RING_DEPTH,
-    KEY_SEED,
-    KEY_TENSORS,
-    KEY_OUTPUT,
-    KEY_TRACE,
-    KEY_SYNC,
-    KEY_TRANSPORT,
-    KEY_LOOKAHEAD,
-    KEY_RECORD_AHEAD,
-    KEY_FORMAT,
-    KEY_VERIFY,
-    KEY_WRITE_OUTPUT,
-    KEY_STATS,
-    KEY_PROGRESS,
-    KEY_QUIET,
-    KEY_DRY_RUN,
-    KEY_LIST_KERNELS,
-    KEY_PRINT_CONFIG,
-    KEY_HELP,
-    KEY_VERSION
-};
-
-static const struct argp_option table[] = {
-    {0, 0, 0, 0, "What to simulate:", 1},
-    {"case", KEY_CASE, "1|2|3|4|all", 0,
-     "Placement of the KV cache: 1 split over CUBEs, one PE each; 2 replicated, one PE; 3 "
-     "replicated, split over the PEs of a CUBE; 4 split over CUBEs and PEs. A list like 3,4 is "
-     "allowed (default all)",
-     0},
-    {"phase", KEY_PHASE, "decode|prefill", 0,
-     "Phase of inference (default: the kernel's, or decode)", 0},
-    {"context", KEY_CONTEXT, "LIST", 0,
-     "Context lengths in tokens: 8192, or 8K,32K,1M, or 8K..1M (doubling); default 8192", 0},
-    {"batch", KEY_BATCH, "B", 0, "Requests per group (default: the kernel's, mostly 1)", 0},
-    {"requests", KEY_REQUESTS, "FILE", 0,
-     "Decode: a file with one context length per line, one line per request; stands for --batch "
-     "and "
-     "--context",
-     0},
-    {"query-len", KEY_QUERY_LEN, "T", 0,
-     "Query positions per request, the last ones of the context (default: 1 in decode, the whole "
-     "context in prefill)",
-     0},
-    {"message", KEY_MESSAGE, "BYTES", 0,
-     "Collective kernels: sum a vector of so many bytes per PE, 32 to 64M, instead of reducing the "
-     "(m, "
-     "l, O) of the context",
-     0},
-    {"kernel", KEY_KERNEL, "NAME|FILE.so", 0,
-     "Kernel to run: a shipped one (see --list-kernels) or a shared object of your own (default: "
-     "the "
-     "phase's)",
-     0},
-    {0, 0, 0, 0, "The machine:", 2},
-    {"config", KEY_CONFIG, "FILE", 0,
-     "Machine file, or the name of one that was installed (default ahbm-sip)", 0},
-    {"set", KEY_SET, "KEY=VALUE", 0, "Change one key of the machine; may be repeated", 0},
-    {0, 0, 0, 0, "How the kernel works:", 3},
-    {"cubes-per-group", KEY_CUBES, "8|4|1", 0,
-     "CUBEs that share one KV head; the number of CUBEs of a SIP is allowed too (default 8)", 0},
-    {"reduce-pe", KEY_REDUCE_PE, "SHAPE", 0,
-     "Reduction over the PEs of a CUBE: chain, tree or centre (default chain)", 0},
-    {"reduce-cube", KEY_REDUCE_CUBE, "SHAPE", 0,
-     "Reduction over the CUBEs of a group: chain, tree or centre (default chain)", 0},
-    {"mlo", KEY_MLO, "separate|packed", 0,
-     "(m, l, O) travel as three copies or as one (default separate)", 0},
-    {"gemm", KEY_GEMM, "composite|dot", 0,
-     "GEMMs as composites of the scheduler or as blocking dots (default composite)", 0},
-    {"form", KEY_FORM, "FORM", 0,
-     "auto, one-shot, tiled or softmax_merge; auto is one-shot up to one tile per PE and tiled "
-     "above "
-     "(default auto)",
-     0},
-    {"tile", KEY_TILE, "T", 0,
-     "KV tokens per tile (default 1024 in decode; in prefill 128 or fewer, so that the work of a "
-     "PE "
-     "fits into its scratch)",
-     0},
-    {"tp-idle", KEY_TP_IDLE, "off|redundant", 0,
-     "PEs without a request are idle, or sweep for nothing (default off)", 0},
-    {"shards", KEY_SHARDS, "contiguous|striped|zigzag", 0,
-     "Prefill, cases 1 and 2: how query positions are dealt to the PEs (default contiguous)", 0},
-    {"ring-depth", KEY_RING_DEPTH, "N", 0,
-     "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64 (default 2)", 0},
-    {0, 0, 0, 0, "Values:", 4},
-    {"verify", KEY_VERIFY, 0, 0,
-     "Compute on real data and compare the output with exact attention in float64; a wrong one "
-     "ends "
-     "the program with status 1. Times and counts stay the same",
-     0},
-    {"seed", KEY_SEED, "N", 0, "Seed of the generated Q, K and V (default 1)", 0},
-    {"tensors", KEY_TENSORS, "FILE.h5", 0,
-     "Q [requests, query heads, positions, dim], K and V [requests, KV heads, context, dim] of "
-     "this "
-     "file instead of generated ones; implies --verify",
-     0},
-    {"write-output", KEY_WRITE_OUTPUT, 0, 0,
-     "Write the output O into the result file, below /output; implies --verify", 0},
-    {0, 0, 0, 0, "Output:", 5},
-    {"output", KEY_OUTPUT, "FILE.h5", 0, "Result file (default ahbm-pdes.h5)", 0},
-    {"trace", KEY_TRACE, "LEVEL", 0,
-     "none, summary (totals per PE and operation) or commands (one record each); default commands "
-     "up "
-     "to 64K tokens and summary above",
-     0},
-    {"format", KEY_FORMAT, "table|json", 0,
-     "Form of the summary on standard output (default table)", 0},
-    {"stats", KEY_STATS, 0, 0, "Also tell how fast the simulation ran", 0},
-    {"progress", KEY_PROGRESS, 0, 0, "Name each point on standard error as it starts", 0},
-    {"quiet", KEY_QUIET, 0, 0, "No summary", 0},
-    {"sync", KEY_SYNC, "window|null", 0,
-     "How the ranks keep in step; changes no result (default window)", 0},
-    {"transport", KEY_TRANSPORT, "auto|mpi|shared", 0,
-     "How the ranks exchange events: shared memory when they are on one node, MPI otherwise; "
-     "changes no result (default auto)",
-     0},
-    {"lookahead", KEY_LOOKAHEAD, "scout|link", 0,
-     "What promises are made of: the scout's knowledge of the programs, or one link's latency, to "
-     "compare the rounds; changes no result (default scout)",
-     0},
-    {"record-ahead", KEY_RECORD_AHEAD, "N", 0,
-     "Commands recorded ahead of the simulated CPU; changes no result (default 64)", 0},
-    {0, 0, 0, 0, "Without simulating:", 6},
-    {"dry-run", KEY_DRY_RUN, 0, 0, "Check options and machine, list the points, and stop", 0},
-    {"list-kernels", KEY_LIST_KERNELS, 0, 0, "List the kernels, one per line, and stop", 0},
-    {"print-config", KEY_PRINT_CONFIG, 0, 0, "Print the machine as a machine file, and stop", 0},
-    {"help", KEY_HELP, 0, 0, "Print this help, and stop", 0},
-    {"version", KEY_VERSION, 0, 0, "Print the version, and stop", 0},
-    {0, 0, 0, 0, 0, 0},
-};
 
 struct parse {
     struct options *options;
@@ -191,6 +41,22 @@ static bool parse_u32(const char *option, const char *text, uint32_t min, uint32
     return ok;
 }
 
+/* A number of at least 1 whose range is known later: what is allowed is told as `allowed`. */
+static bool parse_some(const char *option, const char *text, const char *allowed, uint32_t *value,
+                       struct error *err)
+{
+    struct error ignored = {ERROR_NONE, ""};
+    return parse_u32(option, text, 1, UINT32_MAX, value, &ignored) ||
+           error_set(err, ERROR_USAGE, "--%s: '%.80s' is not allowed (allowed: %s)", option, text,
+                     allowed);
+}
+
+static bool parse_file(const char *option, const char *text, const char **path, struct error *err)
+{
+    *path = text;
+    return *text != '\0' || error_set(err, ERROR_USAGE, "--%s: the file name is empty", option);
+}
+
 static bool set_problem(int key, const char *text, struct study_options *study, struct error *err)
 {
     static const char *const phases[] = {"decode", "prefill", NULL};
@@ -210,17 +76,23 @@ static bool set_problem(int key, const char *text, struct study_options *study, 
     case KEY_BATCH:
         return parse_u32("batch", text, 1, 65536, &study->batch, err);
     case KEY_QUERY_LEN:
-        return parse_u32("query-len", text, 1, UINT32_MAX, &study->query_len, err);
+        return parse_some("query-len", text, "1 to the context", &study->query_len, err);
     case KEY_MESSAGE:
         return words_number("message", text, 32, UINT64_C(64) << 20, &study->message, err);
-    case KEY_REQUESTS:
-        return words_requests("requests", text, &study->request_contexts, &study->batch, err);
     case KEY_KERNEL:
         study->kernel = text;
         return true;
     default:
-        return parse_u32("cubes-per-group", text, 1, 65536, &study->cubes_per_group, err);
+        return parse_some("cubes-per-group", text, "1, 4, 8, and all CUBEs of a SIP",
+                          &study->cubes_per_group, err);
     }
+}
+
+static bool set_requests(const char *text, struct options *options, struct error *err)
+{
+    struct study_options *study = &options->study;
+    return parse_file("requests", text, &options->requests, err) &&
+           words_requests("requests", text, &study->request_contexts, &study->batch, err);
 }
 
 static bool set_form(int key, const char *text, struct study_options *study, struct error *err)
@@ -298,8 +170,7 @@ static bool set_output(int key, const char *text, struct options *options, struc
     bool ok = true;
     switch (key) {
     case KEY_OUTPUT:
-        study->output = text;
-        return *text != '\0' || error_set(err, ERROR_USAGE, "--output: the file name is empty");
+        return parse_file("output", text, &study->output, err);
     case KEY_TRACE:
         ok = words_choice("trace", text, levels, &index, err);
         study->trace = (enum trace_level)(TRACE_NONE + index);
@@ -307,9 +178,8 @@ static bool set_output(int key, const char *text, struct options *options, struc
     case KEY_SEED:
         return words_number("seed", text, 0, UINT64_MAX, &study->seed, err);
     case KEY_TENSORS:
-        study->tensors = text;
         study->verify = true;
-        return true;
+        return parse_file("tensors", text, &study->tensors, err);
     case KEY_RECORD_AHEAD:
         return parse_u32("record-ahead", text, 1, UINT32_MAX, &study->record_ahead, err);
     case KEY_FORMAT:
@@ -317,8 +187,7 @@ static bool set_output(int key, const char *text, struct options *options, struc
         options->format = (enum summary_format)index;
         return ok;
     case KEY_CONFIG:
-        options->config = text;
-        return true;
+        return parse_file("config", text, &options->config, err);
     default: /* KEY_SET */
         options->assignments = memory_resize(options->assignments, options->assignments_count + 1,
                                              sizeof *options->assignments);
@@ -378,10 +247,13 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     if (key == ARGP_KEY_ERROR)
         parse->culprit = find_culprit(state);
     if (key == ARGP_KEY_ARG)
-        ok = error_set(parse->err, ERROR_USAGE, "'%.80s' is not an option (see --help)", text);
+        ok = error_set(parse->err, ERROR_USAGE,
+                       "'%.80s' is not expected: there are only options (see --help)", text);
     else if (key < KEY_CASE || key > KEY_VERSION)
         return ARGP_ERR_UNKNOWN;
-    else if (key <= KEY_REQUESTS || key == KEY_CUBES)
+    else if (key == KEY_REQUESTS)
+        ok = set_requests(text, options, parse->err);
+    else if (key < KEY_REQUESTS || key == KEY_CUBES)
         ok = set_problem(key, text, &options->study, parse->err);
     else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
         ok = set_form(key, text, &options->study, parse->err);
@@ -394,16 +266,16 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     return ok ? 0 : EINVAL;
 }
 
-static const struct argp parser = {
-    table,
-    parse_option,
-    0,
-    "Simulates grouped-query attention on an AHBM chip and writes one HDF5 file.\v"
-    "Run one rank per CUBE, or fewer: mpirun -np 16 ahbm-pdes --case 4\n"
-    "Exit status: 0 done, 1 the run failed, 2 bad usage or configuration.",
-    0,
-    0,
-    0};
+static struct argp make_parser(void)
+{
+    return (struct argp){
+        .options = options_table(),
+        .parser = parse_option,
+        .doc = "Simulates grouped-query attention on an AHBM chip and writes one HDF5 file.\v"
+               "Run one rank per CUBE, or fewer: mpirun -np 16 ahbm-pdes --case 4\n"
+               "Exit status: 0 done, 1 the run failed, 2 bad usage or configuration.",
+    };
+}
 
 static void set_defaults(struct options *options)
 {
@@ -435,6 +307,7 @@ static void complete(struct study_options *study)
 bool options_parse(struct options *options, int argc, char **argv, struct error *err)
 {
     struct parse parse = {options, err, ""};
+    struct argp parser = make_parser();
     set_defaults(options);
     unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP;
     if (argp_parse(&parser, argc, argv, flags, NULL, &parse) == 0 && err->code == ERROR_NONE) {
@@ -456,5 +329,6 @@ void options_fini(struct options *options)
 void options_print_help(FILE *out)
 {
     char name[] = "ahbm-pdes";
+    struct argp parser = make_parser();
     argp_help(&parser, out, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, name);
 }

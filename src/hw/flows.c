@@ -38,7 +38,7 @@ void flows_add(const struct hw_params *params, uint32_t cube, struct program *pr
                uint64_t *links)
 {
     struct counter counter = {{count}, params, cube, links};
-    while (program->ops->scout(program, &counter.sink))
+    while (!program_stopped(program) && program->ops->scout(program, &counter.sink))
         continue;
 }
 

@@ -186,7 +186,7 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
 
 const struct emission *outlook_at(struct outlook *outlook, struct program *program, uint32_t ahead)
 {
-    while (outlook->count <= ahead && !outlook->ended)
+    while (outlook->count <= ahead && !outlook->ended && !program_stopped(program))
         outlook->ended = !program->ops->scout(program, &outlook->sink);
     return outlook->count <= ahead ? NULL
                                    : &outlook->records[(outlook->first + ahead) % OUTLOOK_RECORDS];
@@ -194,7 +194,9 @@ const struct emission *outlook_at(struct outlook *outlook, struct program *progr
 
 void outlook_pop(struct outlook *outlook, struct program *program)
 {
-    if (outlook_at(outlook, program, 0) == NULL)
+    if (outlook_at(outlook, program, 0) == NULL && program_stopped(program))
+        return;
+    if (outlook->count == 0)
         error_bug(
             "kernel %s emits what its scout did not foresee: a kernel must be a pure function "
             "of its launch",

@@ -1,14 +1,20 @@
 #include "io/tensors.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "io/results_hdf5.h"
 #include "support/bf16.h"
 #include "support/memory.h"
 
-enum { AXES = 4 };
+enum { AXES = 4, BLOCK_ELEMENTS = 1 << 18 };
 
 static const char *const names[TENSORS_IN_FILE] = {"Q", "K", "V"};
 
@@ -60,8 +66,28 @@ static bool open_dataset(struct tensors *tensors, uint32_t which, struct error *
                                       tensors->path, names[which], fault);
 }
 
+/* What the system says of the file before HDF5 sees it; NULL: nothing. */
+static const char *refusal(const char *path)
+{
+    struct stat status;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return strerror(errno);
+    const char *fault = fstat(file, &status) != 0  ? strerror(errno)
+                        : S_ISDIR(status.st_mode)  ? strerror(EISDIR)
+                        : !S_ISREG(status.st_mode) ? "not a regular file"
+                        : status.st_size == 0      ? "the file is empty"
+                                                   : NULL;
+    close(file);
+    return fault;
+}
+
 static bool open_file(struct tensors *tensors, struct error *err)
 {
+    const char *fault = refusal(tensors->path);
+    if (fault != NULL)
+        return error_set(err, ERROR_USAGE, "--tensors: %s: cannot be opened: %s", tensors->path,
+                         fault);
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_file_locking(access, false, true);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
@@ -77,6 +103,7 @@ struct tensors *tensors_open(const char *path, struct error *err)
     struct tensors *tensors = memory_new(1, sizeof *tensors);
     hdf5_start();
     tensors->path = memory_copy_text(path);
+    tensors->file = -1;
     for (uint32_t i = 0; i < TENSORS_IN_FILE; i++)
         tensors->dataset[i].id = -1;
     bool good = open_file(tensors, err);
@@ -174,4 +201,44 @@ bool tensors_read(struct tensors *tensors, uint32_t which, uint64_t request, uin
     H5Sclose(space);
     return good || error_set(err, ERROR_FAILED, "cannot read dataset %s of %s", names[which],
                              tensors->path);
+}
+
+/* The rows of a dataset, counted over requests, heads and tokens. */
+static bool check_rows(struct tensors *tensors, uint32_t which, uint64_t row, uint64_t count,
+                       uint16_t *bits, struct error *err)
+{
+    const hsize_t *dims = tensors->dataset[which].dims;
+    uint64_t slab = row / dims[2], token = row % dims[2];
+    uint64_t request = slab / dims[1], head = slab % dims[1];
+    if (!tensors_read(tensors, which, request, head, token, 1, count, bits, err))
+        return false;
+    for (uint64_t i = 0; i < count * dims[3]; i++)
+        if (!isfinite(f32_of_bf16(bits[i])))
+            return error_set(err, ERROR_USAGE,
+                             "--tensors: %s: dataset %s: element [%" PRIu64 ", %" PRIu64
+                             ", %" PRIu64 ", %" PRIu64 "] is not a finite number in bf16",
+                             tensors->path, names[which], request, head,
+                             (uint64_t)(token + i / dims[3]), (uint64_t)(i % dims[3]));
+    return true;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+bool tensors_check_finite(struct tensors *tensors, uint32_t which, uint32_t part, uint32_t parts,
+                          struct error *err)
+{
+    const hsize_t *dims = tensors->dataset[which].dims;
+    uint64_t rows = dims[0] * dims[1] * dims[2], end = rows * (part + UINT64_C(1)) / parts;
+    uint64_t block = dims[3] < BLOCK_ELEMENTS ? BLOCK_ELEMENTS / dims[3] : 1;
+    uint16_t *bits = memory_new(block, dims[3] * sizeof *bits);
+    bool good = true;
+    for (uint64_t row = rows * part / parts, count; good && row < end; row += count) {
+        count = least(least(block, end - row), dims[2] - row % dims[2]);
+        good = check_rows(tensors, which, row, count, bits, err);
+    }
+    memory_free(bits);
+    return good;
 }

@@ -28,6 +28,11 @@ void tensors_close(struct tensors *tensors);
 bool tensors_check(const struct tensors *tensors, const struct tensors_shape *shape,
                    struct error *err);
 
+/* Whether all numbers of part `part` of `parts` of dataset `which` are finite in bf16; otherwise
+ * ERROR_USAGE with the first that is not. The parts follow each other in the file. */
+bool tensors_check_finite(struct tensors *tensors, uint32_t which, uint32_t part, uint32_t parts,
+                          struct error *err);
+
 /* Rows token, token + step, ... of one head of dataset `which` (0: Q, 1: K, 2: V) as bf16
  * [count][d], rounded to nearest even. False with `err` (ERROR_FAILED) when they cannot be read. */
 bool tensors_read(struct tensors *tensors, uint32_t which, uint64_t request, uint64_t head,

@@ -283,12 +283,13 @@ static void look_at(const struct engine *engine, struct lp *lp, struct view *vie
 struct view engine_look(struct engine *engine)
 {
     const volatile sig_atomic_t *stop = engine->config.stop;
-    uint64_t stopped = !(stop && *stop);
-    struct view view = {LEAST_NONE, LEAST_NONE, {stopped, stopped}, {{0, 0}}};
+    struct view view = {LEAST_NONE, LEAST_NONE, {1, 1}, {{0, 0}}};
     for (uint32_t group = 0; group < engine->groups; group++)
         view.promise[group] = LEAST_NONE;
     for (uint32_t i = 0; i < engine->count; i++)
         look_at(engine, &engine->lps[i], &view);
+    if (stop && *stop) /* read last: a promise that was broken off does not count */
+        view.stopped = (struct least){0, 0};
     return view;
 }
 

@@ -2,6 +2,8 @@
 #ifndef AHBM_PROG_PROGRAM_H
 #define AHBM_PROG_PROGRAM_H
 
+#include <signal.h>
+
 #include "prog/command.h"
 #include "support/error.h"
 
@@ -27,7 +29,14 @@ struct program {
     const struct program_ops *ops;
     const char *kernel; /* its name, for messages */
     struct error error;
-    uint64_t scratch_high_water; /* bytes */
+    uint64_t scratch_high_water;       /* bytes */
+    const volatile sig_atomic_t *stop; /* non-zero: the run is about to end; or NULL */
 };
+
+/* A scout that is told to stop pauses after every command and finds nothing more. */
+static inline bool program_stopped(const struct program *program)
+{
+    return program->stop != NULL && *program->stop;
+}
 
 #endif

@@ -35,8 +35,8 @@ static struct value_source *file_source_new(struct tensors *tensors, uint32_t di
     return &file->base;
 }
 
-static bool check(const struct tensors *tensors, const struct hw_params *params,
-                  const struct study_options *options, struct error *err)
+static bool check_shapes(const struct tensors *tensors, const struct hw_params *params,
+                         const struct study_options *options, struct error *err)
 {
     for (uint32_t i = 0; i < options->contexts_count; i++) {
         struct problem problem;
@@ -63,10 +63,30 @@ struct value_source *inputs_new(const struct group *group, const struct hw_param
         return generator_new(options->seed, dim);
     struct tensors *tensors = tensors_open(options->tensors, err);
     if (tensors != NULL)
-        check(tensors, params, options, err);
-    if (group_agree(group, err))
+        check_shapes(tensors, params, options, err);
+    bool good = group_agree(group, err);
+    for (uint32_t which = 0; good && which < TENSORS_IN_FILE; which++) {
+        tensors_check_finite(tensors, which, group->rank, group->size, err);
+        good = group_agree(group, err);
+    }
+    if (good)
         return file_source_new(tensors, dim);
     if (tensors != NULL)
         tensors_close(tensors);
     return NULL;
+}
+
+bool inputs_check(const struct hw_params *params, const struct study_options *options,
+                  struct error *err)
+{
+    if (options->tensors == NULL)
+        return true;
+    struct tensors *tensors = tensors_open(options->tensors, err);
+    if (tensors == NULL)
+        return false;
+    bool good = check_shapes(tensors, params, options, err);
+    for (uint32_t which = 0; good && which < TENSORS_IN_FILE; which++)
+        good = tensors_check_finite(tensors, which, 0, 1, err);
+    tensors_close(tensors);
+    return good;
 }

@@ -6,11 +6,15 @@
 #include "study/problem.h"
 #include "values/source.h"
 
-/* Ended by value_source_free(). With a file every process opens it, and each of the study's
- * contexts is checked against it: NULL with the same `err` on all processes when it does not fit.
- * Collective.
- */
+/* Ended by value_source_free(). With a file every process opens it, and it is checked as by
+ * inputs_check(), the work shared: NULL with the same `err` on all processes when it is refused.
+ * Collective. */
 struct value_source *inputs_new(const struct group *group, const struct hw_params *params,
                                 const struct study_options *options, struct error *err);
+
+/* Whether the file, if there is one, can be read, has the shapes of each of the study's contexts
+ * and finite numbers only. Not collective, and without MPI. */
+bool inputs_check(const struct hw_params *params, const struct study_options *options,
+                  struct error *err);
 
 #endif

@@ -55,7 +55,8 @@ void point_init(struct point *point, const struct group *group, const struct pro
         .sync = options->sync,
         .queue = QUEUE_DEFAULT,
     };
-    *point = (struct point){.group = group, .problem = problem, .source = source};
+    *point =
+        (struct point){.group = group, .problem = problem, .source = source, .stop = options->stop};
     point->engine = engine_new(&config);
     engine_block(config.lps, transport->size, transport->rank, &point->first, &point->count);
     connect(point->engine, &params->geometry);

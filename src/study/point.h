@@ -15,9 +15,10 @@ struct point {
     const struct group *group;
     const struct problem *problem;
     struct engine *engine;
-    struct cube **cubes;          /* of this process */
-    struct value_source *source;  /* NULL: nothing computes */
-    struct value_engine **values; /* [count]; NULL for a left-over CUBE, or without a source */
+    const volatile sig_atomic_t *stop; /* of the options */
+    struct cube **cubes;               /* of this process */
+    struct value_source *source;       /* NULL: nothing computes */
+    struct value_engine **values;      /* [count]; NULL for a left-over CUBE, or without a source */
     uint32_t first, count;
 };
 

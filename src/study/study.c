@@ -361,6 +361,8 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
     enum study_status status = STUDY_FAILED;
     if (open_output(&study, config_text))
         status = run_all(&study, start);
+    if (status == STUDY_FAILED && options->stop != NULL && group_max(group, *options->stop != 0))
+        status = STUDY_STOPPED; /* verification was broken off, say */
     if (study.results != NULL)
         results_abandon(study.results);
     if (study.spool != NULL)

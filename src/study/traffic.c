@@ -17,6 +17,7 @@ struct program *traffic_program(const struct problem *problem, const struct stud
         .scratch_bytes = params->scratch.bytes,
         .share_bytes = UINT64_MAX, /* "does not fit" is a result, not an error */
         .record_ahead = options->record_ahead,
+        .stop = options->stop,
     };
     return tl_program_new(&config);
 }

@@ -135,7 +135,12 @@ static void compute_chunk(struct verification *verify, const struct reference_bl
 static void compute_states(struct verification *verify, uint64_t first, uint64_t end,
                            double *states)
 {
+    const volatile sig_atomic_t *stop = verify->point->stop;
     for (uint64_t job = first; job < end && verify->err->code == ERROR_NONE; job++) {
+        if (stop != NULL && *stop) {
+            error_set(verify->err, ERROR_FAILED, "stopped by a signal");
+            return;
+        }
         struct reference_block block = block_of(verify, verify->first + job / verify->chunks);
         compute_chunk(verify, &block, job % verify->chunks, states + (job - first) * verify->state);
     }

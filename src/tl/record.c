@@ -46,7 +46,7 @@ static void recorder_fail(struct tl *tl, const char *text)
 static void scout_put(struct tl *tl, const struct command *command)
 {
     struct scout_sink *sink = tl->program->sink;
-    if (sink->fold(sink, command))
+    if (sink->fold(sink, command) || program_stopped(&tl->program->base))
         coroutine_yield(tl->coroutine);
 }
 
@@ -128,6 +128,7 @@ struct program *tl_program_new(const struct tl_program_config *config)
     struct tl_program *program = memory_new(1, sizeof *program);
     program->base.ops = &program_ops;
     program->base.kernel = config->name;
+    program->base.stop = config->stop;
     program->config = *config;
     program->end.op = OP_END;
     tl_batch_init(&program->batch, config->record_ahead);

@@ -15,7 +15,8 @@ struct tl_program_config {
     const struct geometry *geometry; /* borrowed */
     uint32_t cube;                   /* number in the system */
     uint64_t scratch_bytes;
-    uint64_t share_bytes;  /* of a PE's HBM share */
+    uint64_t share_bytes;              /* of a PE's HBM share */
+    const volatile sig_atomic_t *stop; /* borrowed; or NULL (prog/program.h) */
     uint32_t record_ahead; /* commands recorded and not yet taken, at most; at least 1 */
 };
 

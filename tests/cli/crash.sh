@@ -74,23 +74,24 @@ for older in yes no; do
 done
 
 # ---- a run is asked to end ----
-for signal in TERM INT; do
+for signal in TERM INT HUP; do
     for older in yes no; do
         echo "SIG$signal to a run without mpirun; an older file of that name: $older"
         rm -rf "$work"/*
         if [ $older = yes ]; then
             echo "an older result" >"$work/x.h5"
         fi
-        # A script's background jobs ignore SIGINT, and what they start would, too.
+        # A script's background jobs ignore SIGINT, and under nohup SIGHUP is ignored.
         (cd "$work" && exec python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$AHBM_PDES" $long) >"$work/out" 2>"$work/err" &
         run=$!
         await_start
         started=$(now)
         kill -"$signal" "$run"
         await_end "$run" "$started" 5
-        [ "$status" = $([ $signal = TERM ] && echo 143 || echo 130) ] || fail "status $status"
+        [ "$status" = $((128 + $(kill -l $signal))) ] || fail "status $status"
         [ "$(wc -l <"$work/err")" = 1 ] || fail "says: $(head -5 "$work/err")"
         grep -q "^ahbm-pdes: error: stopped by a signal" "$work/err" || fail "$(cat "$work/err")"
         [ ! -s "$work/out" ] || fail "standard output: $(head -3 "$work/out")"
@@ -102,6 +103,17 @@ os.execv(sys.argv[1], sys.argv[1:])' "$AHBM_PDES" $long) >"$work/out" 2>"$work/e
         [ -z "$(ls -A "$work")" ] || fail "left: $(ls -A "$work")"
     done
 done
+
+echo "SIGHUP under nohup is ignored"
+rm -rf "$work"/*
+(cd "$work" && exec nohup "$AHBM_PDES" $long) >"$work/out" 2>"$work/err" </dev/null &
+run=$!
+await_start
+kill -HUP "$run"
+sleep 1
+kill -0 "$run" || fail "it has ended"
+kill -TERM "$run"
+await_end "$run" "$(now)" 5
 
 echo "SIGTERM to mpirun with 4 ranks"
 rm -rf "$work"/*

@@ -8,7 +8,8 @@ refused 1 2 "'-x'.* is unknown" -x
 refused 1 2 "'-xy'.* is unknown" --case 1 -xy
 refused 1 2 "'--output'.* lacks its value" --output
 refused 1 2 "'--co' is unknown, ambiguous" --co 5
-refused 1 2 "'stray' is not an option" stray
+refused 1 2 "'stray' is not expected: there are only options" stray
+refused 1 2 "'--output' is not expected: there are only options" --case 4 -- --output e.h5
 refused 1 2 "--case: '5' is not allowed \(allowed: 1, 2, 3, 4" --case 5
 refused 1 2 "--case: '1,' is not allowed" --case 1,
 refused 1 2 "--case: '' is not allowed" --case ""
@@ -23,6 +24,9 @@ refused 1 2 "--batch: '1.5' is not allowed" --batch 1.5
 refused 1 2 "--tile: '0' is not allowed" --tile 0
 refused 1 2 "--record-ahead: '0' is not allowed" --record-ahead 0
 refused 1 2 "--cubes-per-group: 2 is not allowed \(allowed: 1, 4, 8, and 16, all of a SIP\)" --cubes-per-group 2
+refused 1 2 "--cubes-per-group: '0' is not allowed \(allowed: 1, 4, 8, and all CUBEs of a SIP\)" \
+    --cubes-per-group 0
+refused 1 2 "--query-len: '0' is not allowed \(allowed: 1 to the context\)" --query-len 0
 refused 1 2 "--query-len: 9000 positions at the end of a context of 8192" --query-len 9000
 refused 1 2 "--format: 'xml' is not allowed \(allowed: table, json\)" --format xml
 refused 1 2 "--trace: 'all' is not allowed" --trace all
@@ -30,7 +34,9 @@ refused 1 2 "--reduce-pe: 'ring' is not allowed \(allowed: chain, tree, centre\)
 refused 1 2 "--mlo: 'both' is not allowed" --mlo both
 refused 1 2 "--tp-idle: 'on' is not allowed" --tp-idle on
 refused 1 2 "--kernel: there is no kernel 'decoder'" --kernel decoder
-refused 1 2 "--output: the file name is empty" --output ""
+for option in output config tensors requests; do
+    refused 1 2 "--$option: the file name is empty" --$option=
+done
 
 # ---- the machine ----
 refused 1 2 "--set.*'topology'.*" --set topology
@@ -59,6 +65,21 @@ refused 1 2 "twice.yaml:3: .*ipcq.slots" --config twice.yaml
 refused 1 2 "syntax.yaml:" --config syntax.yaml
 refused 1 2 "empty.yaml" --config empty.yaml
 refused 1 2 "clash.yaml:2: .*hbm.pseudo_channels" --config clash.yaml
+
+# ---- the output is not one of the inputs, under whatever name ----
+ln -s clash.yaml "$work/link.yaml"
+ln "$work/clash.yaml" "$work/hard.yaml"
+for name in clash.yaml ./clash.yaml link.yaml hard.yaml; do
+    for option in config tensors requests kernel; do
+        [ $option != requests ] || echo 4096 >"$work/clash.yaml"
+        refused 1 2 "--output: '$name' is the file that --$option reads" \
+            --$option clash.yaml --output $name
+    done
+    yaml clash "hbm:\n  pseudo_channels: 31\n"
+done
+refused 4 2 "--output: 'clash.yaml' is the file that --config reads" \
+    --config clash.yaml --output clash.yaml
+grep -q "pseudo_channels: 31" "$work/clash.yaml" || fail "the input was harmed"
 
 # ---- the world ----
 refused 1 1 "/nowhere" --output /nowhere/x.h5
@@ -107,6 +128,33 @@ alone "^decode " --list-kernels
 alone "^  bandwidth_gbps: 1200$" --print-config
 alone "^  slots: 7$" --print-config --set ipcq.slots=7
 alone "^decode case 4 context 16384 batch 3$" --dry-run --context 8K..32K --batch 3 --case 1,4
+
+# ---- standard output that takes nothing ----
+unheard() { # unheard TEXT: what the program said and, in $work/status, ended with
+    local text=$1
+    [ "$(cat "$work/status")" = 1 ] || fail "status $(cat "$work/status")"
+    [ "$(cat "$work/err")" = "ahbm-pdes: error: cannot write standard output: $text" ] ||
+        fail "says: $(head -3 "$work/err")"
+}
+for arguments in --help --version --list-kernels --print-config --dry-run \
+    "--case 3 --output a.h5" "--case 3 --output a.h5 --format json"; do
+    echo "to a full device, to a closed pipe: $arguments"
+    status=0
+    (cd "$work" && "$AHBM_PDES" $arguments) >/dev/full 2>"$work/err" || status=$?
+    echo $status >"$work/status"
+    unheard "No space left on device"
+    { # the reader is gone when the program starts
+        sleep 0.2
+        status=0
+        (cd "$work" && "$AHBM_PDES" $arguments) 2>"$work/err" || status=$?
+        echo $status >"$work/status"
+    } | true || true
+    unheard "Broken pipe"
+done
+(cd "$work" && "$AHBM_PDES" --case 3 --output b.h5) >"$work/out" &&
+    (cd "$work" && h5diff --exclude-path /run a.h5 b.h5) || fail "the result file is not complete"
+"$AHBM_PDES" --quiet --output "$work/a.h5" >/dev/full || fail "--quiet prints"
+rm -f "$work"/{a.h5,b.h5,out,err,status}
 
 echo "print-config reads back"
 "$AHBM_PDES" --print-config --set ipcq.slots=7 >"$work/seven.yaml"

@@ -38,6 +38,10 @@ for name, array in small.items():
 broken = small["v"].copy()
 broken[0, 1, 17, 5] = np.nan
 np.save("v-nan.npy", broken)
+broken[0, 1, 17, 5] = 3.4e38 # an f32, but bf16 rounds it to infinity
+np.save("v-inf.npy", broken)
+np.save("q-huge.npy", small["q"] * 1e30)
+np.save("k-huge.npy", small["k"] * 1e30)
 np.save("k-short.npy", small["k"][:, :, :299])
 np.save("v-short.npy", small["v"][:, :, :299])
 np.save("k-int.npy", small["k"].astype(np.int32))
@@ -52,6 +56,8 @@ for kind in float16 float32 float64; do
 done
 make_tensors --bf16 --q q-float32.npy --k k-float32.npy --v v-float32.npy --output bf16.h5
 make_tensors --q q-float32.npy --k k-float32.npy --v v-nan.npy --output nan.h5
+make_tensors --q q-float32.npy --k k-float32.npy --v v-inf.npy --output inf.h5
+make_tensors --q q-huge.npy --k k-huge.npy --v v-float32.npy --output huge.h5
 make_tensors --q q-float32.npy --k k-short.npy --v v-short.npy --output short.h5
 if "$python" "$source_dir/analysis/make_tensors.py" --q q-float32.npy --k k-int.npy \
     --v v-float32.npy >made 2>&1 || [ "$(wc -l <made)" != 1 ]; then
@@ -104,13 +110,40 @@ PY
 
 # Wrong results and wrong inputs.
 expect 1 "verification failed at 4 of 4 points, first at decode case 1, context 300" \
-    --context 300 --tensors nan.h5
+    --context 300 --tensors huge.h5
 "$python" -c 'import h5py; assert (h5py.File("run.h5")["points/verify_state"][:] == 2).all()' ||
     failures=$((failures + 1))
 expect 2 "dataset K is [1, 8, 299, 128], but this run needs" --context 300 --tensors short.h5
 expect 2 "dataset Q is [1, 64, 1, 128], but this run needs" --context 300 --batch 2 \
     --tensors float32.h5
-expect 2 "is no HDF5 file that can be read" --tensors /nowhere.h5
+for wrong in nan inf; do
+    expect 2 "$wrong.h5: dataset V: element [0, 1, 17, 5] is not a finite number in bf16" \
+        --context 300 --tensors $wrong.h5
+done
+echo text >text.h5
+: >empty.h5
+expect 2 "--tensors: text.h5: is no HDF5 file that can be read" --tensors text.h5
+expect 2 "--tensors: empty.h5: cannot be opened: the file is empty" --tensors empty.h5
+expect 2 "--tensors: /nowhere.h5: cannot be opened: No such file or directory" --tensors /nowhere.h5
+expect 2 "--tensors: .: cannot be opened: Is a directory" --tensors .
+
+# --dry-run sees what is wrong with the file, too.
+expect 0 "" --dry-run --context 300 --tensors float32.h5
+expect 2 "dataset K is [1, 8, 299, 128], but this run needs" --dry-run --context 300 \
+    --tensors short.h5
+expect 2 "dataset K is [1, 8, 300, 128], but this run needs" --dry-run --context 300,600 \
+    --tensors float32.h5
+expect 2 "element [0, 1, 17, 5] is not a finite number" --dry-run --context 300 --tensors nan.h5
+expect 2 "No such file or directory" --dry-run --tensors /nowhere.h5
+
+# The output may not be the input, nor what is written first.
+cp float32.h5 precious.h5
+cp float32.h5 other.h5.tmp
+expect 2 "--output: './precious.h5' is the file that --tensors reads" --context 300 \
+    --tensors precious.h5 --output ./precious.h5
+expect 2 "--output: 'other.h5' is written as 'other.h5.tmp' first, the file that --tensors reads" \
+    --context 300 --tensors other.h5.tmp --output other.h5
+cmp float32.h5 precious.h5 && cmp float32.h5 other.h5.tmp || failures=$((failures + 1))
 "$python" - <<'PY'
 import h5py
 with h5py.File("float32.h5") as good, h5py.File("less.h5", "w") as less, h5py.File("int.h5", "w") as whole:
@@ -123,10 +156,15 @@ expect 2 "dataset V: there is no such dataset" --context 300 --tensors less.h5
 expect 2 "dataset V: its type is none of f16, f32, f64 and u16" --context 300 --tensors int.h5
 
 # Over ranks the same line once, and the same status.
-mpirun --oversubscribe -q -np 3 "$program" --quiet --context 300 --tensors nan.h5 --output run.h5 \
-    2>err
-[ $? = 1 ] && [ "$(grep -c 'error: verification failed' err)" = 1 ] ||
-    { echo "on 3 ranks: $(cat err)"; failures=$((failures + 1)); }
+over_ranks() { # over_ranks STATUS TEXT FILE
+    mpirun --oversubscribe -q -np 3 "$program" --quiet --context 300 --tensors "$3" \
+        --output run.h5 2>err
+    [ $? = "$1" ] && [ "$(grep -cF "$2" err)" = 1 ] && [ "$(grep -c . err)" = 1 ] ||
+        { echo "on 3 ranks: $(cat err)"; failures=$((failures + 1)); }
+}
+over_ranks 1 "error: verification failed" huge.h5
+over_ranks 2 "dataset V: element [0, 1, 17, 5] is not a finite number in bf16" nan.h5
+over_ranks 2 "cannot be opened: No such file or directory" nowhere.h5
 
 [ "$failures" = 0 ] && echo "verify: all as expected"
 exit $((failures > 0))

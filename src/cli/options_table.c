@@ -1,0 +1,117 @@
+#include "cli/options_table.h"
+
+static const struct argp_option table[] = {
+    {0, 0, 0, 0, "What to simulate:", 1},
+    {"case", KEY_CASE, "1|2|3|4|all", 0,
+     "Placement of the KV cache: 1 split over CUBEs, one PE each; 2 replicated, one PE; 3 "
+     "replicated, split over the PEs of a CUBE; 4 split over CUBEs and PEs. A list like 3,4 is "
+     "allowed (default all)",
+     0},
+    {"phase", KEY_PHASE, "decode|prefill", 0,
+     "Phase of inference (default: the kernel's, or decode)", 0},
+    {"context", KEY_CONTEXT, "LIST", 0,
+     "Context lengths in tokens: 8192, or 8K,32K,1M, or 8K..1M (doubling, while "
+     "at most the upper end); default 8192",
+     0},
+    {"batch", KEY_BATCH, "B", 0, "Requests per group (default: the kernel's, mostly 1)", 0},
+    {"requests", KEY_REQUESTS, "FILE", 0,
+     "Decode: a file with one context length per line, one line per request; stands for --batch "
+     "and "
+     "--context",
+     0},
+    {"query-len", KEY_QUERY_LEN, "T", 0,
+     "Query positions per request, the last ones of the context (default: 1 in decode, the whole "
+     "context in prefill)",
+     0},
+    {"message", KEY_MESSAGE, "BYTES", 0,
+     "Collective kernels: sum a vector of so many bytes per PE, 32 to 64M, instead of reducing the "
+     "(m, "
+     "l, O) of the context",
+     0},
+    {"kernel", KEY_KERNEL, "NAME|FILE.so", 0,
+     "Kernel to run: a shipped one (see --list-kernels) or a shared object of your own (default: "
+     "the "
+     "phase's)",
+     0},
+    {0, 0, 0, 0, "The machine:", 2},
+    {"config", KEY_CONFIG, "FILE", 0,
+     "Machine file, or the name of one that was installed (default ahbm-sip)", 0},
+    {"set", KEY_SET, "KEY=VALUE", 0, "Change one key of the machine; may be repeated", 0},
+    {0, 0, 0, 0, "How the kernel works:", 3},
+    {"cubes-per-group", KEY_CUBES, "8|4|1", 0,
+     "CUBEs that share one KV head; the number of CUBEs of a SIP is allowed too (default 8)", 0},
+    {"reduce-pe", KEY_REDUCE_PE, "SHAPE", 0,
+     "Reduction over the PEs of a CUBE: chain, tree or centre (default chain)", 0},
+    {"reduce-cube", KEY_REDUCE_CUBE, "SHAPE", 0,
+     "Reduction over the CUBEs of a group: chain, tree or centre (default chain)", 0},
+    {"mlo", KEY_MLO, "separate|packed", 0,
+     "(m, l, O) travel as three copies or as one (default separate)", 0},
+    {"gemm", KEY_GEMM, "composite|dot", 0,
+     "GEMMs as composites of the scheduler or as blocking dots (default composite)", 0},
+    {"form", KEY_FORM, "FORM", 0,
+     "auto, one-shot, tiled or softmax_merge; auto is one-shot up to one tile per PE and tiled "
+     "above "
+     "(default auto)",
+     0},
+    {"tile", KEY_TILE, "T", 0,
+     "KV tokens per tile (default 1024 in decode; in prefill 128 or fewer, so that the work of a "
+     "PE "
+     "fits into its scratch)",
+     0},
+    {"tp-idle", KEY_TP_IDLE, "off|redundant", 0,
+     "PEs without a request are idle, or sweep for nothing (default off)", 0},
+    {"shards", KEY_SHARDS, "contiguous|striped|zigzag", 0,
+     "Prefill, cases 1 and 2: how query positions are dealt to the PEs (default contiguous)", 0},
+    {"ring-depth", KEY_RING_DEPTH, "N", 0,
+     "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64 (default 2)", 0},
+    {0, 0, 0, 0, "Values:", 4},
+    {"verify", KEY_VERIFY, 0, 0,
+     "Compute on real data and compare the output with exact attention in float64; a wrong one "
+     "ends "
+     "the program with status 1. Times and counts stay the same",
+     0},
+    {"seed", KEY_SEED, "N", 0, "Seed of the generated Q, K and V (default 1)", 0},
+    {"tensors", KEY_TENSORS, "FILE.h5", 0,
+     "Q [requests, query heads, positions, dim], K and V [requests, KV heads, context, dim] of "
+     "this "
+     "file instead of generated ones; implies --verify",
+     0},
+    {"write-output", KEY_WRITE_OUTPUT, 0, 0,
+     "Write the output O into the result file, below /output; implies --verify", 0},
+    {0, 0, 0, 0, "Output:", 5},
+    {"output", KEY_OUTPUT, "FILE.h5", 0, "Result file (default ahbm-pdes.h5)", 0},
+    {"trace", KEY_TRACE, "LEVEL", 0,
+     "none, summary (totals per PE and operation) or commands (one record each); default commands "
+     "up "
+     "to 64K tokens and summary above",
+     0},
+    {"format", KEY_FORMAT, "table|json", 0,
+     "Form of the summary on standard output (default table)", 0},
+    {"stats", KEY_STATS, 0, 0, "Also tell how fast the simulation ran", 0},
+    {"progress", KEY_PROGRESS, 0, 0, "Name each point on standard error as it starts", 0},
+    {"quiet", KEY_QUIET, 0, 0, "No summary", 0},
+    {"sync", KEY_SYNC, "window|null", 0,
+     "How the ranks keep in step; changes no result (default window)", 0},
+    {"transport", KEY_TRANSPORT, "auto|mpi|shared", 0,
+     "How the ranks exchange events: shared memory when they are on one node, MPI otherwise; "
+     "changes no result (default auto)",
+     0},
+    {"lookahead", KEY_LOOKAHEAD, "scout|link", 0,
+     "What promises are made of: the scout's knowledge of the programs, or one link's latency, to "
+     "compare the rounds; changes no result (default scout)",
+     0},
+    {"record-ahead", KEY_RECORD_AHEAD, "N", 0,
+     "Commands recorded ahead of the simulated CPU; changes no result (default 64)", 0},
+    {0, 0, 0, 0, "Without simulating:", 6},
+    {"dry-run", KEY_DRY_RUN, 0, 0, "Check options and machine, list the points, and stop", 0},
+    {"list-kernels", KEY_LIST_KERNELS, 0, 0, "List the kernels, one per line, and stop", 0},
+    {"print-config", KEY_PRINT_CONFIG, 0, 0, "Print the machine as a machine file, and stop", 0},
+    {"help", KEY_HELP, 0, 0, "Print this help, and stop", 0},
+    {"version", KEY_VERSION, 0, 0, "Print the version, and stop", 0},
+    {0, 0, 0, 0, 0, 0},
+};
+
+const struct argp_option *options_table(void)
+{
+    return table;
+}

@@ -1,0 +1,52 @@
+/* The options: names, values, help. */
+#ifndef AHBM_CLI_OPTIONS_TABLE_H
+#define AHBM_CLI_OPTIONS_TABLE_H
+
+#include <argp.h>
+
+enum key {
+    KEY_CASE = 256,
+    KEY_PHASE,
+    KEY_CONTEXT,
+    KEY_KERNEL,
+    KEY_BATCH,
+    KEY_QUERY_LEN,
+    KEY_MESSAGE,
+    KEY_REQUESTS,
+    KEY_CONFIG,
+    KEY_SET,
+    KEY_CUBES,
+    KEY_REDUCE_PE,
+    KEY_REDUCE_CUBE,
+    KEY_MLO,
+    KEY_GEMM,
+    KEY_FORM,
+    KEY_TILE,
+    KEY_TP_IDLE,
+    KEY_SHARDS,
+    KEY_RING_DEPTH,
+    KEY_SEED,
+    KEY_TENSORS,
+    KEY_OUTPUT,
+    KEY_TRACE,
+    KEY_SYNC,
+    KEY_TRANSPORT,
+    KEY_LOOKAHEAD,
+    KEY_RECORD_AHEAD,
+    KEY_FORMAT,
+    KEY_VERIFY,
+    KEY_WRITE_OUTPUT,
+    KEY_STATS,
+    KEY_PROGRESS,
+    KEY_QUIET,
+    KEY_DRY_RUN,
+    KEY_LIST_KERNELS,
+    KEY_PRINT_CONFIG,
+    KEY_HELP,
+    KEY_VERSION
+};
+
+/* Ended by an empty entry. */
+const struct argp_option *options_table(void);
+
+#endif
