@@ -86,6 +86,30 @@ static uint32_t any_unit(const struct program *program, uint32_t lp, uint64_t *r
     return lp << program->bits | (uint32_t)draw(random, program->units[lp]);
 }
 
+/* Now and then an event carries bytes, also more than a box of the shared memory holds. */
+static void attach(struct lp *lp, struct event *event, uint64_t *random)
+{
+    static const uint64_t sizes[] = {8, 100, 5000, 40000};
+    if (draw(random, 6) != 0)
+        return;
+    uint32_t bytes = 1 + (uint32_t)draw(random, sizes[draw(random, 4)]);
+    uint8_t *data = lp_attach(lp, event, bytes);
+    for (uint32_t i = 0; i < bytes; i++)
+        data[i] = (uint8_t)(*random + i * 7);
+}
+
+/* What the bytes of an event are, as a number that goes into all that follows. */
+static uint64_t read_payload(struct lp *lp, const struct event *event)
+{
+    uint32_t bytes = 0;
+    const uint8_t *data = lp_payload(lp, event->payload, &bytes);
+    uint64_t hash = HASH_START;
+    for (uint32_t i = 0; i < bytes; i++)
+        hash = hash_word(hash, data[i]);
+    lp_drop(lp, event->payload);
+    return bytes ? hash : 0;
+}
+
 static void send_one(struct lp *lp, const struct event *event, uint64_t *random)
 {
     const struct program *program = ((struct lp_state *)lp->state)->program;
@@ -101,6 +125,7 @@ static void send_one(struct lp *lp, const struct event *event, uint64_t *random)
     struct event *next = lp_send(lp, event->dst, dst, STEP, event->time + delay);
     next->arg[0] = event->arg[0] - 1;
     next->arg[EVENT_ARGS - 1] = *random;
+    attach(lp, next, random);
 }
 
 /* More events to one neighbour than a message's first buffer holds. */
@@ -136,7 +161,7 @@ static void handle(struct lp *lp, const struct event *event)
     const struct program *program = state->program;
     uint32_t unit = event->dst & ((1u << program->bits) - 1);
     uint64_t random = mix(program->seed ^ event->dst, state->counter[unit]++);
-    random = mix(random, event->arg[EVENT_ARGS - 1]);
+    random = mix(random, event->arg[EVENT_ARGS - 1] + read_payload(lp, event));
     fail_or_stop(lp, event);
     if (event->arg[0] == 0)
         return;
