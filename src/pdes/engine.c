@@ -215,6 +215,9 @@ static void insert(struct engine *engine, const struct event *event, const void 
                   engine->config.transport->rank);
     if (event->time < lp->now)
         too_early(lp, event->src, event->dst, event->kind, event->time, "the LP's clock", lp->now);
+    if (event->time < lp->limit)
+        too_early(lp, event->src, event->dst, event->kind, event->time, "what the LP was promised",
+                  lp->limit);
     struct event *copy = queue_add(&lp->queue, event->time, event->dst, event->src, event->seq);
     *copy = *event;
     lp->arrival = time_min(lp->arrival, event->time);
