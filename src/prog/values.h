@@ -9,7 +9,8 @@
 struct value_engine;
 
 struct value_ops {
-    /* LOAD, STORE, COMPOSITE, DOT or MATH of PE `pe` has ended: reads its operands, writes `out`. */
+    /* LOAD, STORE, COMPOSITE, DOT or MATH of PE `pe` has ended: reads its operands, writes `out`.
+     */
     void (*complete)(struct value_engine *engine, uint32_t pe, const struct command *command);
     /* Scratch bytes that leave with a message, and that arrive with one. */
     void (*take)(struct value_engine *engine, uint32_t pe, uint64_t addr, void *data,
