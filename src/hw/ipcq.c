@@ -190,12 +190,10 @@ static void message_arrives(struct lp *lp, const struct event *event, struct pe 
     q->arrived[at] = (struct arrived){
         .command = event->arg[2],
         .shape = event->arg[3],
-        .arrived_ps = lp->now,
         .origin = packet_origin(event),
         .bytes = (uint32_t)packet_bytes(event),
         .payload = event->payload,
         .dtype = (uint8_t)(event->arg[4] >> 1),
-        .first = event->arg[4] & 1,
     };
     pe->result.slots_high_water = time_max(pe->result.slots_high_water, q->arrived_count);
     start_drain(lp, event, pe, packet_queue(event));

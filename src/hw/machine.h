@@ -103,12 +103,10 @@ struct hbm_share {
 struct arrived {
     uint64_t command;
     uint64_t shape; /* rows << 32 | cols */
-    uint64_t arrived_ps;
     uint32_t origin;
     uint32_t bytes;
     uint16_t payload; /* handle, with values */
     uint8_t dtype;
-    uint8_t first;
 };
 
 struct ipcq_queue {

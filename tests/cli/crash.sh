@@ -145,4 +145,31 @@ kill -TERM "$first"
 await_end "$first" "$started" 10
 expect_nothing
 
+# ---- a scout that looks far ahead ----
+echo "SIGTERM while the scouts look through a sweep of 64G tokens"
+rm -rf "$work"/*
+(cd "$work" && exec "$AHBM_PDES" --case 4 --context 64G --trace none --output x.h5) >"$work/out" 2>&1 &
+scouting=$!
+await_start
+started=$(now)
+kill -TERM "$scouting"
+await_end "$scouting" "$started" 10
+[ "$status" = 143 ] || fail "status $status"
+expect_nothing
+
+# ---- links ----
+echo "an output that is a link: what it leads to is written, devices and dangling links are refused"
+rm -rf "$work"/*
+echo old >"$work/real.h5"
+ln -s real.h5 "$work/link.h5"
+ln -s nowhere "$work/dangling.h5"
+launch 1 --case 3 --quiet --output link.h5 || fail "status $?"
+[ -L "$work/link.h5" ] || fail "the link was replaced"
+[ "$(head -c 3 "$work/real.h5")" != old ] || fail "the file that the link leads to is still the old one"
+for name in dangling.h5 /dev/stdout; do
+    status=0
+    launch 1 --case 3 --quiet --output "$name" >"$work/out" 2>&1 || status=$?
+    [ "$status" = 1 ] || fail "$name: status $status"
+done
+
 conclude
