@@ -17,6 +17,7 @@ static bool take(struct lp *lp, struct pe *pe)
     if (pe->free_slots == 0) {
         cpu->state = CPU_STALLED;
         cpu->stall = CAUSE_QUEUE;
+        cpu->waits = UINT64_MAX;
         return false;
     }
     const struct command *command = pe->program->ops->next(pe->program);
@@ -31,6 +32,7 @@ static bool take(struct lp *lp, struct pe *pe)
     struct slot *slot = &pe->slots[cpu->draft];
     slot->command = *command;
     slot->number = ++cpu->commands;
+    slot->least_end_ps = 0;
     slot_note_ranges(slot);
     return true;
 }
@@ -69,6 +71,16 @@ static uint64_t limit(const struct hw_params *params, const struct command *comm
     }
 }
 
+/* The slots in flight that this counter counts. */
+static uint64_t in_queue(struct pe *pe, const uint64_t *count)
+{
+    uint64_t in_flight = ~pe->free_slots & ~(UINT64_C(1) << pe->cpu.draft), found = 0;
+    for (; in_flight != 0; in_flight &= in_flight - 1)
+        if (accepted(&pe->cpu, &pe->slots[__builtin_ctzll(in_flight)].command) == count)
+            found |= in_flight & -in_flight;
+    return found;
+}
+
 static bool stalled(const struct cube *cube, struct pe *pe)
 {
     struct cpu *cpu = &pe->cpu;
@@ -76,10 +88,14 @@ static bool stalled(const struct cube *cube, struct pe *pe)
     const uint64_t *count = accepted(cpu, command);
     cpu->state = CPU_STALLED;
     cpu->stall = CAUSE_OPERAND;
-    if (scoreboard_conflict(pe, cpu->draft))
+    cpu->waits = scoreboard_conflicts(pe, cpu->draft);
+    if (cpu->waits != 0)
         return true;
+    if (count == NULL || *count < limit(cube->params, command))
+        return false;
     cpu->stall = CAUSE_QUEUE;
-    return count != NULL && *count >= limit(cube->params, command);
+    cpu->waits = in_queue(pe, count);
+    return true;
 }
 
 static void count_command(struct pe *pe, const struct command *command)
@@ -200,6 +216,20 @@ static void retire(struct lp *lp, struct pe *pe, uint32_t pe_number, uint8_t ind
         trace_slot(cube, pe_number, slot, end);
 }
 
+/* Counts what a message command moves through its queue. */
+static void note_message(const struct hw_params *params, struct cpu *cpu, struct slot *slot)
+{
+    const struct command *command = &slot->command;
+    bool send = command->op == OP_SEND;
+    cpu->emitted += command_emits(command);
+    if (!send && command->op != OP_RECV && command->op != OP_RECV_ASYNC)
+        return;
+    cpu->sent[command->queue] += send;
+    uint64_t *fragments = send ? &cpu->out[command->queue] : &cpu->in[command->queue];
+    *fragments += command_fragments(params, command);
+    slot->last_fragment = *fragments;
+}
+
 /* Issues the drafted command at the LP's clock; the next one follows by message. */
 static void issue(struct lp *lp, const struct event *event, struct pe *pe)
 {
@@ -222,8 +252,7 @@ static void issue(struct lp *lp, const struct event *event, struct pe *pe)
     if (count != NULL)
         ++*count;
     count_command(pe, command);
-    if (command->op == OP_SEND)
-        cpu->sent[command->queue]++;
+    note_message(cube->params, cpu, slot);
     if (outlook_records(command))
         outlook_pop(&pe->outlook, pe->program);
     if (command->op == OP_WAIT)

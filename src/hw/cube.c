@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hw/machine.h"
+#include "hw/route.h"
 #include "support/memory.h"
 
 void ring_init(struct ring *ring, uint32_t capacity)
@@ -73,6 +74,15 @@ static uint32_t peer_of(const struct cube *cube, uint32_t pe, enum queue_id queu
     }
 }
 
+/* What only queues to other CUBEs have. */
+static void init_way(struct cube *cube, struct ipcq_queue *queue)
+{
+    const struct hw_params *params = cube->params;
+    queue->data.packets = memory_new(params->ipcq.slots, sizeof *queue->data.packets);
+    queue->credit_packets.packets = memory_new(params->ipcq.slots, sizeof *queue->data.packets);
+    route_next(&params->geometry, cube->id, unit_cube(queue->peer), &queue->link);
+}
+
 static void init_queues(struct cube *cube, uint32_t number)
 {
     const struct hw_params *params = cube->params;
@@ -85,6 +95,8 @@ static void init_queues(struct cube *cube, uint32_t number)
         ring_init(&queue->sends, (uint32_t)params->ipcq.queue_commands);
         ring_init(&queue->recvs, (uint32_t)params->ipcq.queue_commands);
         queue->arrived = memory_new(params->ipcq.slots, sizeof *queue->arrived);
+        if (queue_level((enum queue_id)i) != LEVEL_PE)
+            init_way(cube, queue);
     }
 }
 
@@ -126,14 +138,7 @@ struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trac
     cube->fill_ps = rate_duration(params->gemm.clock, params->gemm.fill_cycles);
     cube->share_channels = (uint32_t)params->hbm.pseudo_channels / cube->pes;
     cube->channel_rate = rate_divide(params->hbm.rate, params->hbm.pseudo_channels);
-    cube->share_rate = rate_divide(params->hbm.rate, cube->pes);
-    uint64_t step_ps = rate_duration(params->gemm.clock, cube->step_cycles);
-    cube->cost = (struct cost){
-        .params = params,
-        .share_rate = cube->share_rate,
-        .spread_bytes = cube->share_channels * params->hbm.interleave_bytes,
-        .fetch_tail_ps = params->hbm.latency_ps + cube->fill_ps + (step_ps - 1),
-    };
+    cube->cost = cost_of(params);
     for (uint32_t pe = 0; pe < cube->pes; pe++)
         init_pe(cube, pe);
     lp_set_units(lp, cube->pes * PARTS + 1);
@@ -147,6 +152,8 @@ static void free_pe(struct pe *pe)
         ring_fini(&pe->ipcq.queue[i].sends);
         ring_fini(&pe->ipcq.queue[i].recvs);
         memory_free(pe->ipcq.queue[i].arrived);
+        memory_free(pe->ipcq.queue[i].data.packets);
+        memory_free(pe->ipcq.queue[i].credit_packets.packets);
     }
     ring_fini(&pe->sched.fetch);
     memory_free(pe->slots);
@@ -164,15 +171,16 @@ void cube_free(struct cube *cube)
         return;
     for (uint32_t pe = 0; pe < cube->pes; pe++)
         free_pe(&cube->pe[pe]);
-    memory_free(cube->pending);
+    memory_free(cube->passing);
     memory_free(cube->pe);
     memory_free(cube);
 }
 
-void cube_run_program(struct cube *cube, uint32_t pe, struct program *program)
+void cube_run_program(struct cube *cube, uint32_t pe, struct program *program, uint64_t emissions)
 {
     uint32_t cpu = unit_of(cube->id, pe, PART_CPU);
     cube->pe[pe].program = program;
+    cube->pe[pe].emissions = emissions;
     cube->pe[pe].cpu.state = CPU_READY;
     lp_send(cube->lp, cpu, cpu, MSG_CPU_RUN, 0);
 }

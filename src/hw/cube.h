@@ -20,8 +20,9 @@ const struct lp_model *cube_model(void);
 struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trace_sink *trace);
 void cube_free(struct cube *cube);
 
-/* Gives PE `pe` its program, which starts at time 0. The CUBE owns it from now on. */
-void cube_run_program(struct cube *cube, uint32_t pe, struct program *program);
+/* Gives PE `pe` its program, which starts at time 0 and has so many commands that make something
+ * leave the CUBE (flows_add(); UINT64_MAX: not known). The CUBE owns it from now on. */
+void cube_run_program(struct cube *cube, uint32_t pe, struct program *program, uint64_t emissions);
 
 /* Lets commands compute (NULL: not). Borrowed. Before the run. */
 void cube_set_values(struct cube *cube, struct value_engine *values);

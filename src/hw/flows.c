@@ -1,5 +1,6 @@
 #include "hw/flows.h"
 
+#include "hw/outlook.h"
 #include "hw/route.h"
 
 struct counter {
@@ -7,6 +8,7 @@ struct counter {
     const struct hw_params *params;
     uint32_t cube;
     uint64_t *links;
+    uint64_t emissions;
 };
 
 static void add_route(const struct counter *counter, uint32_t from, uint32_t to, uint64_t packets)
@@ -22,24 +24,24 @@ static void add_route(const struct counter *counter, uint32_t from, uint32_t to,
 /* A send is cut into packets of at most a slot; a receive returns a credit for each. */
 static bool count(struct scout_sink *sink, const struct command *command)
 {
-    const struct counter *counter = (const struct counter *)sink;
+    struct counter *counter = (struct counter *)sink;
     const struct hw_params *params = counter->params;
     uint32_t peer;
-    if (!command_emits(command) ||
-        !route_peer(&params->geometry, counter->cube, (enum queue_id)command->queue, &peer))
+    if (!command_emits(command))
         return false;
-    const struct operand *moved = command->op == OP_SEND ? &command->a : &command->out;
-    uint64_t slot = params->ipcq.slot_bytes;
-    add_route(counter, counter->cube, peer, (operand_bytes(moved) + slot - 1) / slot);
+    counter->emissions++;
+    if (route_peer(&params->geometry, counter->cube, (enum queue_id)command->queue, &peer))
+        add_route(counter, counter->cube, peer, command_fragments(params, command));
     return false;
 }
 
-void flows_add(const struct hw_params *params, uint32_t cube, struct program *program,
+uint64_t flows_add(const struct hw_params *params, uint32_t cube, struct program *program,
                uint64_t *links)
 {
-    struct counter counter = {{count}, params, cube, links};
+    struct counter counter = {{count}, params, cube, links, 0};
     while (!program_stopped(program) && program->ops->scout(program, &counter.sink))
         continue;
+    return program_stopped(program) ? UINT64_MAX : counter.emissions;
 }
 
 bool flows_neighbour(const struct geometry *geometry, uint32_t cube, uint32_t link,

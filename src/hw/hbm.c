@@ -95,5 +95,5 @@ uint64_t hbm_earliest(const struct cube *cube, const struct pe *pe, uint64_t fro
         free_at = time_min(free_at, pe->hbm.channels[i].whole_ps);
     uint64_t refresh_at = cube->params->hbm.refresh_interval_ps;
     return serve(cube->params, &refresh_at, time_max(from, free_at),
-                 server_split(bytes, cube->share_rate, &rest));
+                 server_split(bytes, cube->cost.rate[STREAM_LOAD], &rest));
 }

@@ -185,7 +185,6 @@ static void message_arrives(struct lp *lp, const struct event *event, struct pe 
     struct ipcq_queue *q = queue_of(pe, packet_queue(event));
     if (q->arrived_count == params->ipcq.slots)
         error_bug("unit %u received more messages than it has slots", event->dst);
-    q->fragments++;
     uint32_t at = (q->arrived_first + q->arrived_count++) % (uint32_t)params->ipcq.slots;
     q->arrived[at] = (struct arrived){
         .command = event->arg[2],

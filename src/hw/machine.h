@@ -29,6 +29,8 @@ struct slot {
     struct command command;
     uint64_t number;
     uint64_t issue_ps, start_ps;
+    uint64_t least_end_ps;  /* it does not end before; 0: nothing known (promise.c) */
+    uint64_t last_fragment; /* messages: of this command, counted over its queue from 1 */
     struct cause cause;
     struct range reads[RANGES], writes[RANGES];
     uint32_t n_reads, n_writes;
@@ -48,6 +50,7 @@ struct cpu {
     uint8_t draft;          /* slot of the command taken from the program and not yet issued */
     uint8_t blocked_on;     /* slot, in CPU_BLOCKED */
     uint8_t stall;          /* in CPU_STALLED: the trace_cause that will end it */
+    uint64_t waits;         /* in CPU_STALLED: for these slots; CAUSE_QUEUE: for one of them */
     struct cause cause;     /* why the next command can be issued now */
     uint64_t commands;      /* taken from the program */
     uint64_t busy_until_ps; /* least end of what has been issued, in CPU time */
@@ -55,7 +58,9 @@ struct cpu {
     uint64_t busy_ps;
     /* accepted by the engines and not ended; what bounds the commands in flight */
     uint64_t composites, transfers, sends[QUEUES], recvs[QUEUES];
-    uint64_t sent[QUEUES]; /* sends issued so far */
+    uint64_t sent[QUEUES];  /* sends issued so far */
+    uint64_t out[QUEUES], in[QUEUES]; /* fragments of the sends and receives issued so far */
+    uint64_t emitted;       /* commands issued that make something leave the CUBE */
 };
 
 /* A ring of small numbers, its capacity fixed when it is made. */
@@ -109,17 +114,28 @@ struct arrived {
     uint8_t dtype;
 };
 
+/* The packets of one queue that another CUBE has sent and that lie in the LP's queue, in order. */
+struct inbound {
+    struct inbound_packet {
+        uint64_t time;
+        uint64_t bytes;
+    } * packets; /* ring of `slots` */
+    uint32_t first, count;
+    uint64_t came; /* before these */
+};
+
 struct ipcq_queue {
     struct ring sends, recvs;
+    struct inbound data, credit_packets;
     struct arrived *arrived; /* ring of `slots` */
     uint32_t arrived_first, arrived_count;
     uint32_t peer; /* IPCQ unit at the other end; NO_PEER */
+    uint32_t link; /* to another CUBE: the first one on the way */
     uint32_t credits;
     uint64_t copy_end_ps;  /* of the copy in progress; 0: none */
     uint64_t drain_end_ps; /* of the drain in progress; 0: none */
     uint64_t fragment;     /* bytes of the copy in progress */
     uint64_t received;     /* receives that have ended */
-    uint64_t fragments;    /* that have come */
     struct cause credit;   /* the last credit's */
 };
 
@@ -138,6 +154,7 @@ struct link {
 struct pe {
     struct cpu cpu;
     struct program *program;
+    uint64_t emissions; /* commands of the program that make something leave the CUBE */
     struct outlook outlook;
     uint64_t free_slots; /* bit set: free */
     struct slot *slots;
@@ -145,18 +162,17 @@ struct pe {
     struct dma dma;
     struct server gemm, math;
     uint64_t gemm_last, math_last; /* number of the last command they served */
+    uint64_t scratch_steps;        /* accepted of plans that need nothing from HBM */
     struct hbm_share hbm;
     struct ipcq ipcq;
     struct link links[DIRECTIONS];
     struct pe_result result;
 };
 
-/* A message from another CUBE that lies in the queue. */
-struct pending {
+/* A packet that lies in the LP's queue and will be passed on to another CUBE. */
+struct passing {
     uint64_t time;
     uint32_t src, seq;
-    uint32_t destination;
-    uint8_t queue, kind;
 };
 
 struct cube {
@@ -169,14 +185,13 @@ struct cube {
     bool short_sighted; /* cube_forgo_lookahead() */
     struct pe *pe;
     struct link links[2 * DIRECTIONS];
-    struct pending *pending;
-    uint32_t pending_count, pending_capacity;
+    struct passing *passing;
+    uint32_t passing_count, passing_capacity;
     /* derived from the parameters */
     uint64_t step_cycles; /* of one TILE_M x TILE_K x TILE_N step */
     uint64_t fill_ps;     /* of the MAC array */
     uint32_t share_channels;
     struct rate channel_rate; /* ps per byte of one pseudo-channel */
-    struct rate share_rate;   /* ps per byte of a PE's share */
     struct cost cost;         /* outlook.h */
 };
 
@@ -206,9 +221,10 @@ uint8_t ring_head(const struct ring *ring);
 
 /* scoreboard.c */
 void slot_note_ranges(struct slot *slot);
-/* Whether the command in slot `draft` must wait: one in flight writes what it touches, or reads
- * what it writes (so WAIT, whose only operand is `out`, waits for all that touches that). */
-bool scoreboard_conflict(const struct pe *pe, uint8_t draft);
+/* The slots that the command in slot `draft` must wait for: those in flight that write what it
+ * touches, or read what it writes (so WAIT, whose only operand is `out`, waits for all that touches
+ * that). */
+uint64_t scoreboard_conflicts(const struct pe *pe, uint8_t draft);
 
 /* Notes that a slot's engine begins at `start`, and why: the cause of its issue, or `busy_with`
  * when the engine was busy with that command of the same PE at `now`. */
@@ -217,19 +233,32 @@ void slot_start(struct slot *slot, uint64_t now, uint64_t start, uint64_t busy_w
 /* math.c: cycles of a MATH command, without its start-up. */
 uint64_t math_cycles(const struct hw_params *params, const struct command *command);
 
-/* hbm.c: least time at which the share could have served `bytes` more, none of them accepted before
- * `from`. */
+/* hbm.c: least time at which the PE's share could have served `bytes` more, none of them accepted
+ * before `from`. */
 uint64_t hbm_earliest(const struct cube *cube, const struct pe *pe, uint64_t from, uint64_t bytes);
 
 /* noc.c */
 struct event *packet_send(struct lp *lp, uint32_t from, uint32_t destination, enum packet_kind kind,
                           uint32_t queue, uint64_t bytes, uint64_t time);
 
+/* inbound.c: packets from other CUBEs that lie in the LP's queue. */
+void cube_announce(struct lp *lp, const struct event *event);
+void inbound_remove(struct cube *cube, const struct event *event);
+/* When packet `number` of its queue, counted from 1, comes: 0: it has come; TIME_NEVER: it has not
+ * been sent yet. */
+uint64_t inbound_time(const struct hw_params *params, const struct inbound *inbound,
+                      uint64_t number);
+
+/* wait.c: the earliest time at which the CPU can go on if the CUBE receives nothing more;
+ * TIME_NEVER: not without a message or credit that has not been sent yet. */
+uint64_t cpu_free_at(const struct cube *cube, const struct pe *pe, uint64_t next_event);
+/* When the credit is here that lets fragment `number` leave through a queue to another CUBE, as
+ * inbound_time(). */
+uint64_t credit_time(const struct hw_params *params, const struct ipcq_queue *q, uint64_t number);
+
 /* promise.c */
 uint64_t cube_promise(struct lp *lp, uint64_t next_event);
 uint64_t cube_reaction(const struct lp *lp, uint32_t to);
-void cube_announce(struct lp *lp, const struct event *event);
-void pending_remove(struct cube *cube, const struct event *event);
 
 #define X(id, handler) lp_handler handler;
 HW_MESSAGES(X)

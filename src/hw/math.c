@@ -65,6 +65,7 @@ void math_run(struct lp *lp, const struct event *event)
     uint64_t end =
         server_accept_after(&pe->math, params->math.clock, lp->now, params->math.startup_ps,
                             math_cycles(params, &slot->command));
+    slot->least_end_ps = end;
     send_part(lp, event, PART_CPU, MSG_CPU_DONE, end)->arg[0] = event->arg[0];
 }
 

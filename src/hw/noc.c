@@ -83,7 +83,7 @@ void cube_route(struct lp *lp, const struct event *event)
     struct cube *cube = cube_of(lp);
     uint32_t to = unit_cube(packet_destination(event)), link;
     if (unit_cube(event->src) != lp->id)
-        pending_remove(cube, event);
+        inbound_remove(cube, event);
     if (to == lp->id) {
         deliver(lp, event);
         return;

@@ -4,11 +4,43 @@
 
 #include "hw/machine.h"
 
-/* A server's carried fraction can shorten one service by a picosecond. */
-static uint64_t least_duration(struct rate rate, uint64_t items)
+static uint64_t tiles(uint64_t size, uint64_t tile)
 {
-    uint64_t duration = rate_duration(rate, items);
-    return duration > 0 ? duration - 1 : 0;
+    return (size + tile - 1) / tile;
+}
+
+static uint64_t step_cycles(const struct hw_params *params)
+{
+    uint64_t macs = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
+    return tiles(macs, params->gemm.macs_per_cycle);
+}
+
+uint64_t command_steps(const struct hw_params *params, const struct command *command)
+{
+    return tiles(command->a.rows, params->sched.tile_m) *
+           tiles(command->b.rows, params->sched.tile_k) *
+           tiles(command->b.cols, params->sched.tile_n);
+}
+
+uint64_t command_fragments(const struct hw_params *params, const struct command *command)
+{
+    const struct operand *moved = command->op == OP_SEND ? &command->a : &command->out;
+    return tiles(operand_bytes(moved), params->ipcq.slot_bytes);
+}
+
+struct cost cost_of(const struct hw_params *params)
+{
+    uint32_t pes = grid_size(params->geometry.pes);
+    struct rate share = rate_divide(params->hbm.rate, pes);
+    struct rate step = {params->gemm.clock.num * step_cycles(params), params->gemm.clock.den};
+    uint64_t fill = rate_duration(params->gemm.clock, params->gemm.fill_cycles);
+    uint64_t last_step = server_least(params->gemm.clock, step_cycles(params));
+    return (struct cost){
+        .params = params,
+        .rate = {share, share, rate_reduce(step)},
+        .spread_bytes = params->hbm.pseudo_channels / pes * params->hbm.interleave_bytes,
+        .tail_ps = {params->hbm.latency_ps + fill + last_step, params->hbm.latency_ps, fill},
+    };
 }
 
 uint64_t command_serial_ps(const struct cost *cost, const struct command *command)
@@ -17,9 +49,9 @@ uint64_t command_serial_ps(const struct cost *cost, const struct command *comman
     uint64_t issue = params->cpu.issue_ps[command->op];
     if (command->op == OP_MATH)
         return issue + params->math.startup_ps +
-               least_duration(params->math.clock, math_cycles(params, command));
+               server_least(params->math.clock, math_cycles(params, command));
     if (command->op == OP_RECV)
-        return issue + least_duration(params->scratch.rate, operand_bytes(&command->out));
+        return issue + server_least(params->scratch.rate, operand_bytes(&command->out));
     return issue;
 }
 
@@ -39,14 +71,14 @@ static void use_result(struct outlook *outlook, struct outlook_result *result)
     uint8_t s = result->stream;
     uint64_t rest = 0;
     result->live = false;
-    if (result->bytes < outlook->used[s])
+    if (result->work < outlook->used[s])
         return;
-    uint64_t newer =
-        server_split(result->bytes - outlook->used[s], outlook->cost->share_rate, &rest);
-    if (newer + result->tail_ps < outlook->after_ps[s])
+    uint64_t tail = outlook->cost->tail_ps[s];
+    uint64_t newer = server_split(result->work - outlook->used[s], outlook->cost->rate[s], &rest);
+    if (newer + tail < outlook->after_ps[s])
         return;
-    outlook->used[s] = result->bytes;
-    outlook->after_ps[s] = result->tail_ps;
+    outlook->used[s] = result->work;
+    outlook->after_ps[s] = tail;
 }
 
 static void use_operand(struct outlook *outlook, const struct operand *operand)
@@ -61,52 +93,46 @@ static void use_operand(struct outlook *outlook, const struct operand *operand)
     }
 }
 
-/* `bytes` more were asked for by a command whose result is `out`. It comes after all that its
- * stream asked for before only if it queues up at every pseudo-channel. */
+/* `work` more was asked for by a command whose result is `out`. */
 static void note_result(struct outlook *outlook, const struct operand *out, enum stream stream,
-                        uint64_t bytes, uint64_t tail_ps)
+                        uint64_t work)
 {
-    outlook->moved[stream] += bytes;
-    if (bytes < outlook->cost->spread_bytes)
+    outlook->asked[stream] += work;
+    /* It comes after all that its stream asked for before only if it queues up at every
+     * pseudo-channel. */
+    if (stream != STREAM_GEMM && work < outlook->cost->spread_bytes)
         return;
     struct outlook_result *result = &outlook->results[outlook->next_result];
     outlook->next_result = (outlook->next_result + 1) % OUTLOOK_RESULTS;
-    *result = (struct outlook_result){
-        out->addr, out->addr + operand_bytes(out), outlook->moved[stream], tail_ps, (uint8_t)stream,
-        true};
+    *result = (struct outlook_result){out->addr, out->addr + operand_bytes(out),
+                                      outlook->asked[stream], (uint8_t)stream, true};
 }
 
-static void note_transfer(struct outlook *outlook, const struct command *command)
+static void note_gemm(struct outlook *outlook, const struct command *command)
 {
-    const struct hw_params *params = outlook->cost->params;
-    if (command->op == OP_COMPOSITE && command->b.space == SPACE_HBM &&
-        command->b.pe == outlook->pe) {
-        note_result(outlook, &command->out, STREAM_FETCH, operand_bytes(&command->b),
-                    outlook->cost->fetch_tail_ps);
-    } else if (command->op == OP_LOAD && command->a.pe == outlook->pe) {
-        note_result(outlook, &command->out, STREAM_LOAD, operand_bytes(&command->a),
-                    params->hbm.latency_ps);
-    } else if (command->op == OP_STORE && command->out.pe == outlook->pe) {
-        outlook->moved[STREAM_LOAD] += operand_bytes(&command->out);
-    }
+    const struct operand *b = &command->b;
+    if (b->space != SPACE_HBM)
+        note_result(outlook, &command->out, STREAM_GEMM,
+                    command_steps(outlook->cost->params, command));
+    else if (b->pe == outlook->pe)
+        note_result(outlook, &command->out, STREAM_FETCH, operand_bytes(b));
+    if (op_blocks((enum op)command->op))
+        use_operand(outlook, &command->out);
+}
+
+static void note_work(struct outlook *outlook, const struct command *command)
+{
+    if (command->op == OP_COMPOSITE || command->op == OP_DOT)
+        note_gemm(outlook, command);
+    else if (command->op == OP_LOAD && command->a.pe == outlook->pe)
+        note_result(outlook, &command->out, STREAM_LOAD, operand_bytes(&command->a));
+    else if (command->op == OP_STORE && command->out.pe == outlook->pe)
+        outlook->asked[STREAM_LOAD] += operand_bytes(&command->out);
 }
 
 bool outlook_records(const struct command *command)
 {
     return command->op == OP_SEND || command_emits(command);
-}
-
-/* Least time from the end of the issue of a record's command to an arrival at another CUBE. */
-static uint64_t flight(const struct hw_params *params, const struct command *command)
-{
-    enum queue_level level = queue_level((enum queue_id)command->queue);
-    bool send = command->op == OP_SEND;
-    uint64_t copy = send ? params->ipcq.copy_ps[level] : 0;
-    if (level == LEVEL_PE)
-        return copy;
-    /* The way to another SIP begins with a CUBE link, unless this is the IO die's CUBE. */
-    uint64_t hop = params->link[LEVEL_CUBE].latency_ps;
-    return copy + (level == LEVEL_CUBE ? hop : time_min(hop, params->link[LEVEL_SIP].latency_ps));
 }
 
 /* Least time from the end of a send's issue to the end of the receive in a PE of the same CUBE: the
@@ -116,22 +142,42 @@ static uint64_t passage(const struct hw_params *params, uint64_t bytes)
     uint64_t last = bytes % params->ipcq.slot_bytes;
     if (last == 0 && bytes > 0)
         last = params->ipcq.slot_bytes;
-    return params->ipcq.copy_ps[LEVEL_PE] + least_duration(params->scratch.rate, bytes) +
-           least_duration(params->link[LEVEL_PE].rate, last) + params->link[LEVEL_PE].latency_ps +
-           least_duration(params->scratch.rate, last);
+    return params->ipcq.copy_ps[LEVEL_PE] + server_least(params->scratch.rate, bytes) +
+           server_least(params->link[LEVEL_PE].rate, last) + params->link[LEVEL_PE].latency_ps +
+           server_least(params->scratch.rate, last);
 }
 
 /* A receive from a PE of this CUBE: when it blocks, what follows waits for that PE. */
 static void note_receive(struct outlook *outlook, const struct command *command)
 {
-    uint64_t slot = outlook->cost->params->ipcq.slot_bytes;
     uint64_t index = outlook->receives[command->queue]++;
-    outlook->fragments[command->queue] += (operand_bytes(&command->out) + slot - 1) / slot;
     if (command->op != OP_RECV || queue_level((enum queue_id)command->queue) != LEVEL_PE)
         return;
     uint64_t bytes = operand_bytes(&command->out);
     outlook->after =
         (struct dependency){true, command->queue, index, passage(outlook->cost->params, bytes)};
+}
+
+/* A copy takes its cost and its bytes' way out of scratch; a credit follows its fragment's drain. */
+static void note_leaving(const struct hw_params *params, const struct command *command,
+                         struct emission *record)
+{
+    const struct operand *moved = record->send ? &command->a : &command->out;
+    uint64_t fragment = time_min(operand_bytes(moved), params->ipcq.slot_bytes);
+    record->leave_ps = rate_duration(params->scratch.rate, fragment);
+    record->link_bytes = record->send ? fragment : params->ipcq.credit_bytes;
+    if (record->send)
+        record->leave_ps += params->ipcq.copy_ps[queue_level((enum queue_id)command->queue)];
+}
+
+/* Counts the fragments of a message command, behind its record. */
+static void note_fragments(struct outlook *outlook, const struct command *command)
+{
+    uint64_t fragments = command_fragments(outlook->cost->params, command);
+    if (command->op == OP_SEND)
+        outlook->out[command->queue] += fragments;
+    else
+        outlook->in[command->queue] += fragments;
 }
 
 static void add_record(struct outlook *outlook, const struct command *command)
@@ -142,15 +188,16 @@ static void add_record(struct outlook *outlook, const struct command *command)
         &outlook->records[(outlook->first + outlook->count++) % OUTLOOK_RECORDS];
     *record = (struct emission){.serial_ps = outlook->serial_ps + issue,
                                 .after = outlook->after,
-                                .flight_ps = flight(params, command),
                                 .queue = command->queue,
+                                .send = command->op == OP_SEND,
                                 .leaves = command_emits(command),
                                 .blocks = command->op == OP_RECV};
-    if (command->op != OP_SEND)
-        record->fragments = outlook->fragments[command->queue] + 1;
+    note_leaving(params, command, record);
+    uint64_t *fragments = record->send ? outlook->out : outlook->in;
+    record->fragment = fragments[command->queue] + 1;
     record->after.ps += issue;
     for (int s = 0; s < STREAMS; s++) {
-        record->bytes[s] = outlook->used[s];
+        record->work[s] = outlook->used[s];
         record->after_ps[s] = outlook->after_ps[s] + issue;
     }
 }
@@ -158,6 +205,7 @@ static void add_record(struct outlook *outlook, const struct command *command)
 static bool fold(struct scout_sink *sink, const struct command *command)
 {
     struct outlook *outlook = (struct outlook *)sink;
+    bool moves = op_engine((enum op)command->op) == ENGINE_IPCQ;
     if (command->op == OP_FAIL || command->op == OP_END)
         return false;
     use_operand(outlook, &command->a);
@@ -169,10 +217,13 @@ static bool fold(struct scout_sink *sink, const struct command *command)
     if (outlook_records(command))
         add_record(outlook, command);
     else
-        note_transfer(outlook, command);
+        note_work(outlook, command);
     add_serial(outlook, command_serial_ps(outlook->cost, command));
-    if (command->op == OP_RECV || command->op == OP_RECV_ASYNC)
-        note_receive(outlook, command);
+    if (moves) {
+        note_fragments(outlook, command);
+        if (command->op != OP_SEND)
+            note_receive(outlook, command);
+    }
     return outlook_records(command) && outlook->count == OUTLOOK_RECORDS;
 }
 

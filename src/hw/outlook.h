@@ -5,27 +5,36 @@
  * that the simulation cannot beat (docs/adr/0003):
  *   serial_ps   the CPU's serial work from the program's start up to and including this command:
  *               issue costs and the least durations of blocking commands
- *   bytes[s]    how much stream `s` of the PE must have moved (its own HBM share) before ...
- *   after_ps[s] ... and the serial work that follows the use of that data
+ *   work[s]     how much stream `s` of the PE must have done before ...
+ *   after_ps[s] ... and the serial work that follows the use of its result
  *   after       the last blocking receive from a PE of this CUBE before it, and the least time from
  *               the issue of the matching send to this record
- * Streams are in-order each: operand fetches of composites, and loads and stores. */
+ * Streams are in-order each: operand fetches of composites, and loads and stores, in bytes of the
+ * PE's own HBM share; and plans whose operands are all in scratch, in steps of the MAC array. */
 #ifndef AHBM_HW_OUTLOOK_H
 #define AHBM_HW_OUTLOOK_H
 
 #include "hw/params.h"
 #include "prog/program.h"
 
-enum stream { STREAM_FETCH, STREAM_LOAD, STREAMS };
+enum stream { STREAM_FETCH, STREAM_LOAD, STREAM_GEMM, STREAMS };
 enum { OUTLOOK_RECORDS = 32, OUTLOOK_RESULTS = 8 };
 
 /* What the fold needs to know of the machine. */
 struct cost {
     const struct hw_params *params;
-    struct rate share_rate;
-    uint64_t spread_bytes;  /* so many touch every pseudo-channel of a share */
-    uint64_t fetch_tail_ps; /* last byte of an operand at the share to the composite's result */
+    struct rate rate[STREAMS];
+    uint64_t spread_bytes;     /* so many touch every pseudo-channel of a share */
+    uint64_t tail_ps[STREAMS]; /* end of the stream's work to the command's result */
 };
+
+struct cost cost_of(const struct hw_params *params);
+
+/* Steps of TILE_M x TILE_K x TILE_N of a GEMM's plan. */
+uint64_t command_steps(const struct hw_params *params, const struct command *command);
+
+/* Slots that a message command fills or empties. */
+uint64_t command_fragments(const struct hw_params *params, const struct command *command);
 
 /* What a PE's work waits for: message `index` of a queue, counted from 0 on both sides. */
 struct dependency {
@@ -37,12 +46,14 @@ struct dependency {
 
 struct emission {
     uint64_t serial_ps;
-    uint64_t bytes[STREAMS];
+    uint64_t work[STREAMS];
     uint64_t after_ps[STREAMS];
     struct dependency after;
-    uint64_t flight_ps; /* least time from the end of the issue to the arrival elsewhere */
-    uint64_t fragments; /* a receive: that must have come through its queue to begin it; else 0 */
+    uint64_t fragment;  /* the first one of this command, counted over its queue from 1 */
+    uint64_t leave_ps;  /* least time from its issue, and its message or credit, to the link ... */
+    uint64_t link_bytes; /* ... and the bytes of what leaves then */
     uint8_t queue;
+    bool send;   /* else a receive */
     bool leaves; /* the CUBE; else a send to another PE of it */
     bool blocks; /* a blocking receive: nothing after it leaves before it has begun */
 };
@@ -50,8 +61,7 @@ struct emission {
 /* A result that the CPU has not yet used. */
 struct outlook_result {
     uint64_t first, end; /* scratch bytes */
-    uint64_t bytes;      /* of the stream when it is there */
-    uint64_t tail_ps;
+    uint64_t work;       /* of the stream when it is there */
     uint8_t stream;
     bool live;
 };
@@ -63,12 +73,12 @@ struct outlook {
     uint32_t first, count;
     bool ended; /* the scout has */
     uint64_t serial_ps;
-    uint64_t moved[STREAMS]; /* bytes asked for so far */
-    uint64_t used[STREAMS];  /* bytes behind the last result used */
+    uint64_t asked[STREAMS]; /* work so far */
+    uint64_t used[STREAMS];  /* work behind the last result used */
     uint64_t after_ps[STREAMS];
     struct dependency after;
     uint64_t receives[QUEUES]; /* folded so far */
-    uint64_t fragments[QUEUES];
+    uint64_t out[QUEUES], in[QUEUES]; /* fragments of the sends and receives folded so far */
     struct outlook_result results[OUTLOOK_RESULTS];
     uint32_t next_result;
     uint32_t pe; /* the PE's number: which share is its own */

@@ -2,34 +2,6 @@
  * elsewhere if it receives nothing more. Sums of least durations only: contention is never
  * estimated. */
 #include "hw/machine.h"
-#include "support/memory.h"
-
-void cube_announce(struct lp *lp, const struct event *event)
-{
-    struct cube *cube = cube_of(lp);
-    if (cube->pending_count == cube->pending_capacity) {
-        cube->pending_capacity = cube->pending_capacity ? 2 * cube->pending_capacity : 16;
-        cube->pending = memory_resize(cube->pending, cube->pending_capacity, sizeof *cube->pending);
-    }
-    cube->pending[cube->pending_count++] = (struct pending){
-        .time = event->time,
-        .src = event->src,
-        .seq = event->seq,
-        .destination = packet_destination(event),
-        .queue = (uint8_t)packet_queue(event),
-        .kind = (uint8_t)packet_kind(event),
-    };
-}
-
-void pending_remove(struct cube *cube, const struct event *event)
-{
-    for (uint32_t i = 0; i < cube->pending_count; i++)
-        if (cube->pending[i].seq == event->seq && cube->pending[i].src == event->src) {
-            cube->pending[i] = cube->pending[--cube->pending_count];
-            return;
-        }
-    error_bug("event %u of unit %u was dispatched but never announced", event->seq, event->src);
-}
 
 /* The least time that anything spends on the way out of this CUBE. */
 static uint64_t least_flight(const struct hw_params *params)
@@ -43,65 +15,73 @@ uint64_t cube_reaction(const struct lp *lp, uint32_t to)
     return least_flight(((const struct cube *)lp->state)->params);
 }
 
-/* A message that lies in the queue: it may be passed on, set a waiting copy free, or be taken by a
- * recv that is already waiting. What the CPU does after it is in pe_promise(). */
-static uint64_t pending_promise(const struct cube *cube, const struct pending *pending)
+/* The earliest arrival elsewhere of `bytes` that leave through a queue to another CUBE at `time` or
+ * later: links serve in order. */
+static uint64_t over_link(const struct cube *cube, const struct ipcq_queue *q, uint64_t time,
+                          uint64_t bytes)
 {
-    uint64_t soon = time_add_saturated(pending->time, least_flight(cube->params));
-    if (unit_cube(pending->destination) != cube->id)
-        return soon;
-    const struct cpu *cpu = &cube->pe[unit_pe(pending->destination)].cpu;
-    uint64_t waiting =
-        pending->kind == PACKET_CREDIT ? cpu->sends[pending->queue] : cpu->recvs[pending->queue];
-    return waiting > 0 ? soon : TIME_NEVER;
+    enum queue_level level = q->link < DIRECTIONS ? LEVEL_CUBE : LEVEL_SIP;
+    const struct link_params *link = &cube->params->link[level];
+    uint64_t start = time_max(time, cube->links[q->link].server.whole_ps);
+    return time_add_saturated(start, server_least(link->rate, bytes) + link->latency_ps);
 }
 
-/* Copies and drains towards other CUBEs that are in progress, or on their way from the CPU. */
+/* The next packet of sends that the CPU has issued: of the copy in progress, or of one that begins
+ * when its send reaches the IPCQ or its credit comes. */
+static uint64_t copy_promise(const struct cube *cube, const struct pe *pe, uint32_t queue,
+                             uint64_t next_event)
+{
+    const struct hw_params *params = cube->params;
+    const struct ipcq_queue *q = &pe->ipcq.queue[queue];
+    if (pe->cpu.sends[queue] == 0)
+        return TIME_NEVER;
+    if (q->copy_end_ps != 0)
+        return over_link(cube, q, q->copy_end_ps, q->fragment);
+    uint64_t copy_ps = params->ipcq.copy_ps[queue_level((enum queue_id)queue)], bytes = 1;
+    uint64_t begin = q->credits > 0
+                         ? next_event
+                         : inbound_time(params, &q->credit_packets, q->credit_packets.came + 1);
+    if (q->sends.count > 0) {
+        const struct slot *slot = &pe->slots[ring_head(&q->sends)];
+        bytes = time_min(slot->bytes_left, params->ipcq.slot_bytes);
+        copy_ps = slot->bytes_left == operand_bytes(&slot->command.a) ? copy_ps : 0;
+        copy_ps += rate_duration(params->scratch.rate, bytes);
+    }
+    return over_link(cube, q, time_add_saturated(begin, copy_ps), bytes);
+}
+
+/* The next credit of receives that the CPU has issued. */
+static uint64_t drain_promise(const struct cube *cube, const struct pe *pe, uint32_t queue,
+                              uint64_t next_event)
+{
+    const struct hw_params *params = cube->params;
+    const struct ipcq_queue *q = &pe->ipcq.queue[queue];
+    uint64_t begin, bytes;
+    if (pe->cpu.recvs[queue] == 0)
+        return TIME_NEVER;
+    if (q->drain_end_ps != 0)
+        return over_link(cube, q, q->drain_end_ps, params->ipcq.credit_bytes);
+    if (q->arrived_count > 0) {
+        begin = next_event;
+        bytes = q->arrived[q->arrived_first].bytes;
+    } else if (q->data.count > 0) {
+        begin = q->data.packets[q->data.first].time;
+        bytes = q->data.packets[q->data.first].bytes;
+    } else {
+        return TIME_NEVER;
+    }
+    uint64_t end = time_add_saturated(begin, rate_duration(params->scratch.rate, bytes));
+    return over_link(cube, q, end, params->ipcq.credit_bytes);
+}
+
 static uint64_t ipcq_promise(const struct cube *cube, const struct pe *pe, uint64_t next_event)
 {
     uint64_t least = TIME_NEVER;
     for (uint32_t queue = QUEUE_CUBE_N; queue < QUEUES; queue++) {
-        const struct ipcq_queue *q = &pe->ipcq.queue[queue];
-        uint64_t copy_ps = cube->params->ipcq.copy_ps[queue_level((enum queue_id)queue)];
-        if (q->copy_end_ps != 0)
-            least = time_min(least, q->copy_end_ps);
-        else if (pe->cpu.sends[queue] > q->sends.count)
-            least = time_min(least, time_add_saturated(next_event, copy_ps));
-        if (q->drain_end_ps != 0)
-            least = time_min(least, q->drain_end_ps);
-        else if (pe->cpu.recvs[queue] > q->recvs.count && q->arrived_count > 0)
-            least = time_min(least, next_event);
-    }
-    return time_add_saturated(least, least_flight(cube->params));
-}
-
-/* When the message that the CPU waits for in a recv from another CUBE arrives at the earliest. */
-static uint64_t awaited(const struct cube *cube, const struct pe *pe, uint64_t next_event)
-{
-    const struct slot *slot = &pe->slots[pe->cpu.blocked_on];
-    const struct ipcq_queue *q = &pe->ipcq.queue[slot->command.queue];
-    uint32_t number = (uint32_t)(pe - cube->pe);
-    if (q->drain_end_ps != 0)
-        return q->drain_end_ps;
-    uint64_t least = q->arrived_count > 0 ? next_event : TIME_NEVER;
-    for (uint32_t i = 0; i < cube->pending_count; i++) {
-        const struct pending *pending = &cube->pending[i];
-        if (pending->queue == slot->command.queue && pending->kind == PACKET_DATA &&
-            unit_cube(pending->destination) == cube->id && unit_pe(pending->destination) == number)
-            least = time_min(least, pending->time);
+        least = time_min(least, copy_promise(cube, pe, queue, next_event));
+        least = time_min(least, drain_promise(cube, pe, queue, next_event));
     }
     return least;
-}
-
-/* The earliest time at which the CPU can go on. */
-static uint64_t cpu_free(const struct cube *cube, const struct pe *pe, uint64_t next_event)
-{
-    const struct cpu *cpu = &pe->cpu;
-    uint64_t from = next_event;
-    if (cpu->state == CPU_BLOCKED && pe->slots[cpu->blocked_on].command.op == OP_RECV &&
-        queue_level((enum queue_id)pe->slots[cpu->blocked_on].command.queue) != LEVEL_PE)
-        from = awaited(cube, pe, next_event);
-    return time_max(from, cpu->busy_until_ps);
 }
 
 static uint64_t record_time(struct cube *cube, struct pe *pe, const struct emission *record,
@@ -145,69 +125,58 @@ static uint64_t dependency_time(struct cube *cube, const struct pe *pe,
     return time_add_saturated(sent, after->ps);
 }
 
+static uint64_t stream_done(const struct pe *pe, enum stream stream)
+{
+    return stream == STREAM_GEMM ? pe->scratch_steps : pe->hbm.own_bytes[stream];
+}
+
+/* The least time at which the stream has done `work` more, none of it accepted before `from`. */
+static uint64_t stream_end(const struct cube *cube, const struct pe *pe, enum stream stream,
+                           uint64_t from, uint64_t work)
+{
+    uint64_t rest = 0;
+    if (stream != STREAM_GEMM)
+        return hbm_earliest(cube, pe, from, work);
+    return time_add(time_max(from, pe->gemm.whole_ps),
+                    server_split(work, cube->cost.rate[stream], &rest));
+}
+
 /* The earliest end of the issue of a record's command: the latest of several lower bounds. */
 static uint64_t record_time(struct cube *cube, struct pe *pe, const struct emission *record,
                             uint64_t next_event, uint32_t depth)
 {
-    uint64_t from = cpu_free(cube, pe, next_event);
+    uint64_t from = cpu_free_at(cube, pe, next_event);
     if (from == TIME_NEVER)
         return TIME_NEVER;
     uint64_t least = time_add(from, record->serial_ps - pe->cpu.serial_ps);
     for (int s = 0; s < STREAMS; s++) {
-        uint64_t accepted = pe->hbm.own_bytes[s];
-        if (record->bytes[s] > accepted)
-            least = time_max(
-                least, time_add(hbm_earliest(cube, pe, next_event, record->bytes[s] - accepted),
-                                record->after_ps[s]));
+        uint64_t done = stream_done(pe, (enum stream)s);
+        if (record->work[s] > done)
+            least = time_max(least, time_add(stream_end(cube, pe, (enum stream)s, next_event,
+                                                        record->work[s] - done),
+                                             record->after_ps[s]));
     }
     return time_max(least, dependency_time(cube, pe, &record->after, next_event, depth));
 }
 
-static bool is_fragment_for(const struct cube *cube, const struct pending *pending, uint32_t pe,
-                            uint8_t queue)
+/* When the message that a receive needs to begin, or the credit that a send needs, is there: 0: it
+ * is; TIME_NEVER: it has not been sent, and nothing leaves if nothing more comes. */
+static uint64_t packet_time(const struct cube *cube, const struct pe *pe,
+                            const struct emission *record)
 {
-    return pending->queue == queue && pending->kind == PACKET_DATA &&
-           unit_cube(pending->destination) == cube->id && unit_pe(pending->destination) == pe;
+    const struct ipcq_queue *q = &pe->ipcq.queue[record->queue];
+    return record->send ? credit_time(cube->params, q, record->fragment)
+                        : inbound_time(cube->params, &q->data, record->fragment);
 }
 
-/* Fragments for a queue of a PE that lie in the LP's queue, up to `time`. */
-static uint64_t fragments_until(const struct cube *cube, uint32_t pe, uint8_t queue, uint64_t time)
+/* The earliest arrival elsewhere of what the record's command lets leave, which is issued at
+ * `issued` or later; TIME_NEVER: nothing does, if nothing more comes. */
+static uint64_t leaving_time(const struct cube *cube, const struct pe *pe,
+                             const struct emission *record, uint64_t issued)
 {
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < cube->pending_count; i++)
-        count +=
-            cube->pending[i].time <= time && is_fragment_for(cube, &cube->pending[i], pe, queue);
-    return count;
-}
-
-/* When all fragments that a receive needs to begin are there: 0: they are; TIME_NEVER: one of them
- * has not been sent, and the receive returns no credit if nothing more comes. */
-static uint64_t message_time(const struct cube *cube, const struct pe *pe,
-                             const struct emission *record)
-{
-    uint32_t number = (uint32_t)(pe - cube->pe);
-    uint64_t here = pe->ipcq.queue[record->queue].fragments, time = TIME_NEVER;
-    if (here >= record->fragments)
-        return 0;
-    for (uint32_t i = 0; i < cube->pending_count; i++) {
-        uint64_t at = cube->pending[i].time;
-        if (at < time && is_fragment_for(cube, &cube->pending[i], number, record->queue) &&
-            here + fragments_until(cube, number, record->queue, at) >= record->fragments)
-            time = at;
-    }
-    return time;
-}
-
-/* The earliest arrival elsewhere of what the record's command lets leave; TIME_NEVER: nothing does,
- * if nothing more comes. */
-static uint64_t leaving_time(struct cube *cube, struct pe *pe, const struct emission *record,
-                             uint64_t next_event)
-{
-    uint64_t message = record->leaves ? message_time(cube, pe, record) : TIME_NEVER;
-    if (message == TIME_NEVER)
-        return TIME_NEVER;
-    uint64_t issued = record_time(cube, pe, record, next_event, cube->pes);
-    return time_add_saturated(time_max(issued, message), record->flight_ps);
+    uint64_t begin = time_max(issued, packet_time(cube, pe, record));
+    return over_link(cube, &pe->ipcq.queue[record->queue],
+                     time_add_saturated(begin, record->leave_ps), record->link_bytes);
 }
 
 /* The least over the PE's records: one that comes later in the program may arrive first, as a
@@ -215,30 +184,43 @@ static uint64_t leaving_time(struct cube *cube, struct pe *pe, const struct emis
 static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
 {
     uint64_t least = TIME_NEVER, shortest = least_flight(cube->params), issued = 0;
+    uint64_t left = pe->emissions - pe->cpu.emitted;
     if (pe->program == NULL || pe->cpu.state == CPU_ENDED)
         return TIME_NEVER;
-    for (uint32_t i = 0; i < OUTLOOK_RECORDS; i++) {
+    for (uint32_t i = 0; i < OUTLOOK_RECORDS && left > 0; i++) {
         const struct emission *record = outlook_at(&pe->outlook, pe->program, i);
         if (record == NULL)
             return least;
-        least = time_min(least, leaving_time(cube, pe, record, next_event));
-        if (record->blocks && record->leaves && message_time(cube, pe, record) == TIME_NEVER)
-            return least; /* nothing behind it is issued before its message comes */
+        if (!record->leaves && i + 1 < OUTLOOK_RECORDS)
+            continue;
         issued = record_time(cube, pe, record, next_event, cube->pes);
+        if (record->leaves) {
+            least = time_min(least, leaving_time(cube, pe, record, issued));
+            left--;
+        }
+        if (record->leaves && record->blocks && packet_time(cube, pe, record) == TIME_NEVER)
+            return least; /* nothing behind it is issued before its message comes */
         if (time_add_saturated(issued, shortest) >= least)
             return least;
     }
-    return time_min(least, time_add_saturated(issued, shortest));
+    return left == 0 ? least : time_min(least, time_add_saturated(issued, shortest));
+}
+
+/* A packet that is passed on. */
+static uint64_t passing_promise(const struct cube *cube)
+{
+    uint64_t least = TIME_NEVER;
+    for (uint32_t i = 0; i < cube->passing_count; i++)
+        least = time_min(least, cube->passing[i].time);
+    return time_add_saturated(least, least_flight(cube->params));
 }
 
 uint64_t cube_promise(struct lp *lp, uint64_t next_event)
 {
     struct cube *cube = cube_of(lp);
-    uint64_t least = TIME_NEVER;
     if (cube->short_sighted)
         return time_add_saturated(next_event, least_flight(cube->params));
-    for (uint32_t i = 0; i < cube->pending_count; i++)
-        least = time_min(least, pending_promise(cube, &cube->pending[i]));
+    uint64_t least = passing_promise(cube);
     for (uint32_t pe = 0; pe < cube->pes; pe++) {
         least = time_min(least, ipcq_promise(cube, &cube->pe[pe], next_event));
         least = time_min(least, pe_promise(cube, &cube->pe[pe], next_event));

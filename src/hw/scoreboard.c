@@ -37,15 +37,15 @@ static bool conflict(const struct slot *draft, const struct slot *other)
            touch(draft->writes, draft->n_writes, other->reads, other->n_reads);
 }
 
-bool scoreboard_conflict(const struct pe *pe, uint8_t draft)
+uint64_t scoreboard_conflicts(const struct pe *pe, uint8_t draft)
 {
-    uint64_t in_flight = ~pe->free_slots & ~(UINT64_C(1) << draft);
+    uint64_t in_flight = ~pe->free_slots & ~(UINT64_C(1) << draft), conflicts = 0;
     for (; in_flight != 0; in_flight &= in_flight - 1) {
         const struct slot *other = &pe->slots[__builtin_ctzll(in_flight)];
         if (conflict(&pe->slots[draft], other))
-            return true;
+            conflicts |= in_flight & -in_flight;
     }
-    return false;
+    return conflicts;
 }
 
 void slot_start(struct slot *slot, uint64_t now, uint64_t start, uint64_t busy_with)

@@ -41,6 +41,13 @@ static inline uint64_t server_split(uint64_t items, struct rate rate, uint64_t *
     return total / rate.den;
 }
 
+/* What `items` take at least: a carried fraction can shorten one service by a picosecond. */
+static inline uint64_t server_least(struct rate rate, uint64_t items)
+{
+    uint64_t duration = rate_duration(rate, items);
+    return duration > 0 ? duration - 1 : 0;
+}
+
 /* Takes `items` that arrive at `now`; returns when they are done. */
 static inline uint64_t server_accept(struct server *server, struct rate rate, uint64_t now,
                                      uint64_t items)

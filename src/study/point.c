@@ -17,14 +17,18 @@ static void connect(struct engine *engine, const struct geometry *geometry)
         }
 }
 
-static void load_programs(const struct problem *problem, const struct study_options *options,
-                          struct cube *cube, uint32_t number)
+static void load_programs(const struct point *point, const struct study_options *options,
+                          uint32_t i)
 {
-    uint32_t within, group = problem_group(problem, number, &within);
+    const struct problem *problem = point->problem;
+    uint32_t within, cube = point->first + i, pes = problem->launch.pes;
+    uint32_t group = problem_group(problem, cube, &within);
     if (group == NO_GROUP)
         return;
-    for (uint32_t pe = 0; pe < problem->launch.pes; pe++)
-        cube_run_program(cube, pe, traffic_program(problem, options, group, within, number, pe));
+    for (uint32_t pe = 0; pe < pes; pe++)
+        cube_run_program(point->cubes[i], pe,
+                         traffic_program(problem, options, group, within, cube, pe),
+                         point->emissions[i * pes + pe]);
 }
 
 /* Lets CUBE `number` compute; NULL when it is left over. */
@@ -60,6 +64,8 @@ void point_init(struct point *point, const struct group *group, const struct pro
     point->engine = engine_new(&config);
     engine_block(config.lps, transport->size, transport->rank, &point->first, &point->count);
     connect(point->engine, &params->geometry);
+    point->emissions =
+        memory_new((size_t)point->count * problem->launch.pes, sizeof *point->emissions);
     traffic_tell(point, options);
     point->cubes = memory_new(point->count, sizeof(struct cube *));
     point->values = memory_new(point->count, sizeof(struct value_engine *));
@@ -68,7 +74,7 @@ void point_init(struct point *point, const struct group *group, const struct pro
         point->cubes[i] = cube_new(params, lp, trace ? spool_sink(trace, i) : NULL);
         if (options->short_sighted)
             cube_forgo_lookahead(point->cubes[i]);
-        load_programs(problem, options, point->cubes[i], point->first + i);
+        load_programs(point, options, i);
         if (source != NULL)
             point->values[i] = load_values(problem, source, point->cubes[i], point->first + i);
     }
@@ -82,6 +88,7 @@ void point_fini(struct point *point)
     }
     memory_free(point->cubes);
     memory_free(point->values);
+    memory_free(point->emissions);
     engine_free(point->engine);
 }
 

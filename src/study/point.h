@@ -19,6 +19,7 @@ struct point {
     struct cube **cubes;               /* of this process */
     struct value_source *source;       /* NULL: nothing computes */
     struct value_engine **values;      /* [count]; NULL for a left-over CUBE, or without a source */
+    uint64_t *emissions;               /* [count][pes] (traffic_tell()) */
     uint32_t first, count;
 };
 

@@ -22,16 +22,16 @@ struct program *traffic_program(const struct problem *problem, const struct stud
     return tl_program_new(&config);
 }
 
-/* Adds what a CUBE of this process sends. */
+/* Adds what a CUBE of this process sends; `emissions` [pes]. */
 static void count_cube(const struct problem *problem, const struct study_options *options,
-                       uint32_t cube, uint64_t *links)
+                       uint32_t cube, uint64_t *links, uint64_t *emissions)
 {
     uint32_t within, group = problem_group(problem, cube, &within);
     if (group == NO_GROUP)
         return;
     for (uint32_t pe = 0; pe < problem->launch.pes; pe++) {
         struct program *program = traffic_program(problem, options, group, within, cube, pe);
-        flows_add(problem->params, cube, program, links);
+        emissions[pe] = flows_add(problem->params, cube, program, links);
         program->ops->destroy(program);
     }
 }
@@ -90,7 +90,8 @@ void traffic_tell(struct point *point, const struct study_options *options)
     size_t count = (size_t)geometry_cubes(geometry) * FLOW_LINKS;
     uint64_t *links = memory_new(count, sizeof *links);
     for (uint32_t i = 0; i < point->count; i++)
-        count_cube(point->problem, options, point->first + i, links);
+        count_cube(point->problem, options, point->first + i, links,
+                   &point->emissions[i * point->problem->launch.pes]);
     group_sum_all(point->group, links, count);
     tell_groups(point->engine, geometry, links);
     if (options->sync == SYNC_NULL)

@@ -9,7 +9,8 @@ struct program *traffic_program(const struct problem *problem, const struct stud
                                 uint32_t group, uint32_t within, uint32_t cube, uint32_t pe);
 
 /* Puts CUBEs that reach each other into one group of the engine, and with null messages declares
- * every flow; each PE's program is recorded once more for that. Collective. */
+ * every flow; fills point->emissions. Each PE's program is recorded once more for that. Collective.
+ */
 void traffic_tell(struct point *point, const struct study_options *options);
 
 #endif

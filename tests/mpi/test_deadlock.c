@@ -69,7 +69,8 @@ static void load(struct engine *engine, const struct hw_params *params, struct c
         struct lp *lp = engine_lp(engine, i);
         cubes[i] = lp ? cube_new(params, lp, NULL) : NULL;
         if (lp != NULL && i < 2)
-            cube_run_program(cubes[i], 0, new_script(i == 0 ? QUEUE_CUBE_E : QUEUE_CUBE_W));
+            cube_run_program(cubes[i], 0, new_script(i == 0 ? QUEUE_CUBE_E : QUEUE_CUBE_W),
+                             UINT64_MAX);
     }
     engine_connect(engine, 0, 1);
     engine_flow(engine, 0, 1, 1); /* the credits that will never be */

@@ -144,7 +144,8 @@ static inline void rig_start(struct rig *rig)
         rig->cubes[i] = cube_new(&rig->params, engine_lp(rig->engine, i), &rig->traces[i].sink);
         for (uint32_t pe = 0; pe < rig->pes; pe++)
             if (rig->programs[i * rig->pes + pe] != NULL)
-                cube_run_program(rig->cubes[i], pe, rig->programs[i * rig->pes + pe]);
+                cube_run_program(rig->cubes[i], pe, rig->programs[i * rig->pes + pe],
+                                 UINT64_MAX);
     }
     rig->started = true;
 }
