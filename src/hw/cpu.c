@@ -224,10 +224,11 @@ static void note_message(const struct hw_params *params, struct cpu *cpu, struct
     cpu->emitted += command_emits(command);
     if (!send && command->op != OP_RECV && command->op != OP_RECV_ASYNC)
         return;
-    cpu->sent[command->queue] += send;
+    slot->message = send ? cpu->sent[command->queue]++ : cpu->taken[command->queue]++;
     uint64_t *fragments = send ? &cpu->out[command->queue] : &cpu->in[command->queue];
     *fragments += command_fragments(params, command);
     slot->last_fragment = *fragments;
+    slot->bytes_left = operand_bytes(send ? &command->a : &command->out);
 }
 
 /* Issues the drafted command at the LP's clock; the next one follows by message. */

@@ -38,7 +38,6 @@ void ipcq_send(struct lp *lp, const struct event *event)
     uint8_t index = (uint8_t)event->arg[0];
     struct slot *slot = &pe->slots[index];
     uint32_t queue = slot->command.queue;
-    slot->bytes_left = operand_bytes(&slot->command.a);
     pe->result.sent_bytes += slot->bytes_left;
     ring_push(&queue_of(pe, queue)->sends, index);
     start_copy(lp, event, pe, queue);
@@ -144,7 +143,6 @@ void ipcq_recv(struct lp *lp, const struct event *event)
     struct pe *pe = pe_of(lp, event);
     uint8_t index = (uint8_t)event->arg[0];
     struct slot *slot = &pe->slots[index];
-    slot->bytes_left = operand_bytes(&slot->command.out);
     ring_push(&queue_of(pe, slot->command.queue)->recvs, index);
     start_drain(lp, event, pe, slot->command.queue);
 }

@@ -30,7 +30,8 @@ struct slot {
     uint64_t number;
     uint64_t issue_ps, start_ps;
     uint64_t least_end_ps;  /* it does not end before; 0: nothing known (promise.c) */
-    uint64_t last_fragment; /* messages: of this command, counted over its queue from 1 */
+    uint64_t last_fragment; /* messages: of this command, counted over its queue from 1 ... */
+    uint64_t message;       /* ... and its own number in its queue, from 0 */
     struct cause cause;
     struct range reads[RANGES], writes[RANGES];
     uint32_t n_reads, n_writes;
@@ -58,8 +59,8 @@ struct cpu {
     uint64_t busy_ps;
     /* accepted by the engines and not ended; what bounds the commands in flight */
     uint64_t composites, transfers, sends[QUEUES], recvs[QUEUES];
-    uint64_t sent[QUEUES];  /* sends issued so far */
-    uint64_t out[QUEUES], in[QUEUES]; /* fragments of the sends and receives issued so far */
+    uint64_t sent[QUEUES], taken[QUEUES]; /* sends and receives issued so far */
+    uint64_t out[QUEUES], in[QUEUES];     /* their fragments */
     uint64_t emitted;       /* commands issued that make something leave the CUBE */
 };
 
@@ -248,13 +249,6 @@ void inbound_remove(struct cube *cube, const struct event *event);
  * been sent yet. */
 uint64_t inbound_time(const struct hw_params *params, const struct inbound *inbound,
                       uint64_t number);
-
-/* wait.c: the earliest time at which the CPU can go on if the CUBE receives nothing more;
- * TIME_NEVER: not without a message or credit that has not been sent yet. */
-uint64_t cpu_free_at(const struct cube *cube, const struct pe *pe, uint64_t next_event);
-/* When the credit is here that lets fragment `number` leave through a queue to another CUBE, as
- * inbound_time(). */
-uint64_t credit_time(const struct hw_params *params, const struct ipcq_queue *q, uint64_t number);
 
 /* promise.c */
 uint64_t cube_promise(struct lp *lp, uint64_t next_event);

@@ -116,8 +116,6 @@ static void note_gemm(struct outlook *outlook, const struct command *command)
                     command_steps(outlook->cost->params, command));
     else if (b->pe == outlook->pe)
         note_result(outlook, &command->out, STREAM_FETCH, operand_bytes(b));
-    if (op_blocks((enum op)command->op))
-        use_operand(outlook, &command->out);
 }
 
 static void note_work(struct outlook *outlook, const struct command *command)
@@ -135,9 +133,7 @@ bool outlook_records(const struct command *command)
     return command->op == OP_SEND || command_emits(command);
 }
 
-/* Least time from the end of a send's issue to the end of the receive in a PE of the same CUBE: the
- * copies of all fragments, the last one's way and its drain. */
-static uint64_t passage(const struct hw_params *params, uint64_t bytes)
+uint64_t inside_passage(const struct hw_params *params, uint64_t bytes)
 {
     uint64_t last = bytes % params->ipcq.slot_bytes;
     if (last == 0 && bytes > 0)
@@ -155,7 +151,7 @@ static void note_receive(struct outlook *outlook, const struct command *command)
         return;
     uint64_t bytes = operand_bytes(&command->out);
     outlook->after =
-        (struct dependency){true, command->queue, index, passage(outlook->cost->params, bytes)};
+        (struct dependency){true, command->queue, index, inside_passage(outlook->cost->params, bytes)};
 }
 
 /* A copy takes its cost and its bytes' way out of scratch; a credit follows its fragment's drain. */
@@ -219,6 +215,8 @@ static bool fold(struct scout_sink *sink, const struct command *command)
     else
         note_work(outlook, command);
     add_serial(outlook, command_serial_ps(outlook->cost, command));
+    if (command->op == OP_DOT) /* it blocks: what follows comes after its result */
+        use_operand(outlook, &command->out);
     if (moves) {
         note_fragments(outlook, command);
         if (command->op != OP_SEND)

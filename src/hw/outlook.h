@@ -95,6 +95,10 @@ void outlook_pop(struct outlook *outlook, struct program *program);
 /* Whether a command has a record. */
 bool outlook_records(const struct command *command);
 
+/* Least time from the end of a send's issue to the end of the receive in a PE of the same CUBE: the
+ * copies of all fragments, the last one's way and its drain. */
+uint64_t inside_passage(const struct hw_params *params, uint64_t bytes);
+
 /* The CPU time that a command takes at least: its issue, and its duration when it blocks. */
 uint64_t command_serial_ps(const struct cost *cost, const struct command *command);
 

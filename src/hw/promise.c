@@ -1,7 +1,7 @@
 /* The CUBE's promise (docs/adr/0003): a time before which nothing that it sends can arrive
  * elsewhere if it receives nothing more. Sums of least durations only: contention is never
  * estimated. */
-#include "hw/machine.h"
+#include "hw/forecast.h"
 
 /* The least time that anything spends on the way out of this CUBE. */
 static uint64_t least_flight(const struct hw_params *params)
@@ -84,81 +84,6 @@ static uint64_t ipcq_promise(const struct cube *cube, const struct pe *pe, uint6
     return least;
 }
 
-static uint64_t record_time(struct cube *cube, struct pe *pe, const struct emission *record,
-                            uint64_t next_event, uint32_t depth);
-
-/* The end of the issue of send `index` of a PE's queue; false: it is over, or nothing is known. */
-static bool send_time(struct cube *cube, struct pe *pe, uint8_t queue, uint64_t index,
-                      uint64_t next_event, uint32_t depth, uint64_t *time)
-{
-    const struct emission *last = NULL, *record;
-    uint64_t at = pe->cpu.sent[queue];
-    if (pe->program == NULL || at > index)
-        return false;
-    for (uint32_t i = 0; i < OUTLOOK_RECORDS; i++) {
-        record = outlook_at(&pe->outlook, pe->program, i);
-        if (record == NULL)
-            break;
-        last = record;
-        if (record->queue == queue && at++ == index)
-            break;
-    }
-    /* A send further ahead than the scout comes later than all that it has seen. */
-    if (last != NULL)
-        *time = record_time(cube, pe, last, next_event, depth);
-    return last != NULL;
-}
-
-/* When what a record's PE waits for lets it go on to the record. */
-static uint64_t dependency_time(struct cube *cube, const struct pe *pe,
-                                const struct dependency *after, uint64_t next_event, uint32_t depth)
-{
-    const struct ipcq_queue *q = &pe->ipcq.queue[after->queue];
-    if (!after->known || depth == 0 || q->received > after->index || q->peer == NO_PEER)
-        return 0;
-    enum queue_id theirs =
-        queue_at(LEVEL_PE, direction_opposite(queue_direction((enum queue_id)after->queue)));
-    uint64_t sent;
-    if (!send_time(cube, &cube->pe[unit_pe(q->peer)], (uint8_t)theirs, after->index, next_event,
-                   depth - 1, &sent))
-        return 0;
-    return time_add_saturated(sent, after->ps);
-}
-
-static uint64_t stream_done(const struct pe *pe, enum stream stream)
-{
-    return stream == STREAM_GEMM ? pe->scratch_steps : pe->hbm.own_bytes[stream];
-}
-
-/* The least time at which the stream has done `work` more, none of it accepted before `from`. */
-static uint64_t stream_end(const struct cube *cube, const struct pe *pe, enum stream stream,
-                           uint64_t from, uint64_t work)
-{
-    uint64_t rest = 0;
-    if (stream != STREAM_GEMM)
-        return hbm_earliest(cube, pe, from, work);
-    return time_add(time_max(from, pe->gemm.whole_ps),
-                    server_split(work, cube->cost.rate[stream], &rest));
-}
-
-/* The earliest end of the issue of a record's command: the latest of several lower bounds. */
-static uint64_t record_time(struct cube *cube, struct pe *pe, const struct emission *record,
-                            uint64_t next_event, uint32_t depth)
-{
-    uint64_t from = cpu_free_at(cube, pe, next_event);
-    if (from == TIME_NEVER)
-        return TIME_NEVER;
-    uint64_t least = time_add(from, record->serial_ps - pe->cpu.serial_ps);
-    for (int s = 0; s < STREAMS; s++) {
-        uint64_t done = stream_done(pe, (enum stream)s);
-        if (record->work[s] > done)
-            least = time_max(least, time_add(stream_end(cube, pe, (enum stream)s, next_event,
-                                                        record->work[s] - done),
-                                             record->after_ps[s]));
-    }
-    return time_max(least, dependency_time(cube, pe, &record->after, next_event, depth));
-}
-
 /* When the message that a receive needs to begin, or the credit that a send needs, is there: 0: it
  * is; TIME_NEVER: it has not been sent, and nothing leaves if nothing more comes. */
 static uint64_t packet_time(const struct cube *cube, const struct pe *pe,
@@ -181,8 +106,9 @@ static uint64_t leaving_time(const struct cube *cube, const struct pe *pe,
 
 /* The least over the PE's records: one that comes later in the program may arrive first, as a
  * credit flies shorter than a copy. What the scout has not seen is issued after its last record. */
-static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event)
+static uint64_t pe_promise(struct forecast *forecast, struct pe *pe)
 {
+    const struct cube *cube = forecast->cube;
     uint64_t least = TIME_NEVER, shortest = least_flight(cube->params), issued = 0;
     uint64_t left = pe->emissions - pe->cpu.emitted;
     if (pe->program == NULL || pe->cpu.state == CPU_ENDED)
@@ -193,7 +119,7 @@ static uint64_t pe_promise(struct cube *cube, struct pe *pe, uint64_t next_event
             return least;
         if (!record->leaves && i + 1 < OUTLOOK_RECORDS)
             continue;
-        issued = record_time(cube, pe, record, next_event, cube->pes);
+        issued = forecast_record(forecast, pe, record, cube->pes);
         if (record->leaves) {
             least = time_min(least, leaving_time(cube, pe, record, issued));
             left--;
@@ -221,9 +147,12 @@ uint64_t cube_promise(struct lp *lp, uint64_t next_event)
     if (cube->short_sighted)
         return time_add_saturated(next_event, least_flight(cube->params));
     uint64_t least = passing_promise(cube);
+    struct forecast forecast = {.cube = cube, .now = next_event};
+    for (uint32_t pe = 0; pe < cube->pes; pe++)
+        forecast.free_at[pe] = FORECAST_UNKNOWN;
     for (uint32_t pe = 0; pe < cube->pes; pe++) {
         least = time_min(least, ipcq_promise(cube, &cube->pe[pe], next_event));
-        least = time_min(least, pe_promise(cube, &cube->pe[pe], next_event));
+        least = time_min(least, pe_promise(&forecast, &cube->pe[pe]));
     }
     return least;
 }

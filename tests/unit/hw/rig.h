@@ -56,6 +56,15 @@ static inline struct script *script_new(void)
     return script;
 }
 
+static inline uint64_t rig_emissions(const struct program *program)
+{
+    const struct script *script = (const struct script *)program;
+    uint64_t emissions = 0;
+    for (size_t i = 0; i < script->count; i++)
+        emissions += command_emits(&script->commands[i]);
+    return emissions;
+}
+
 /* Where a CUBE's trace goes. */
 struct rig_trace {
     struct trace_sink sink; /* first */
@@ -145,7 +154,7 @@ static inline void rig_start(struct rig *rig)
         for (uint32_t pe = 0; pe < rig->pes; pe++)
             if (rig->programs[i * rig->pes + pe] != NULL)
                 cube_run_program(rig->cubes[i], pe, rig->programs[i * rig->pes + pe],
-                                 UINT64_MAX);
+                                 rig_emissions(rig->programs[i * rig->pes + pe]));
     }
     rig->started = true;
 }
