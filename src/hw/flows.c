@@ -36,7 +36,7 @@ static bool count(struct scout_sink *sink, const struct command *command)
 }
 
 uint64_t flows_add(const struct hw_params *params, uint32_t cube, struct program *program,
-               uint64_t *links)
+                   uint64_t *links)
 {
     struct counter counter = {{count}, params, cube, links, 0};
     while (!program_stopped(program) && program->ops->scout(program, &counter.sink))

@@ -12,7 +12,7 @@ enum { FLOW_LINKS = 2 * DIRECTIONS };
  * that its commands send over each link on their way to `links` [cube][FLOW_LINKS] of the whole
  * machine. Returns how many of its commands make something leave the CUBE. */
 uint64_t flows_add(const struct hw_params *params, uint32_t cube, struct program *program,
-               uint64_t *links);
+                   uint64_t *links);
 
 /* The CUBE at the other end of a link; false: there is none. */
 bool flows_neighbour(const struct geometry *geometry, uint32_t cube, uint32_t link,

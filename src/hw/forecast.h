@@ -1,5 +1,5 @@
-/* The earliest times at which a CUBE's CPUs get on with their programs (forecast.c). Internal to hw;
- * all of it holds only if the CUBE receives nothing more. */
+/* The earliest times at which a CUBE's CPUs get on with their programs (forecast.c). Internal to
+ * hw; all of it holds only if the CUBE receives nothing more. */
 #ifndef AHBM_HW_FORECAST_H
 #define AHBM_HW_FORECAST_H
 

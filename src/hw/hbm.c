@@ -76,7 +76,8 @@ void hbm_access(struct lp *lp, const struct event *event)
     if (own) {
         pe->hbm.own_bytes[access.kind == ACCESS_FETCH ? STREAM_FETCH : STREAM_LOAD] += bytes;
         if (access.kind != ACCESS_FETCH) /* its data is there then */
-            pe->slots[access.slot].least_end_ps = time_max(pe->slots[access.slot].least_end_ps, end);
+            pe->slots[access.slot].least_end_ps =
+                time_max(pe->slots[access.slot].least_end_ps, end);
         reply = lp_send(lp, event->dst, access.requester, MSG_DMA_DATA, end);
         reply->arg[0] = event->arg[0];
         reply->arg[1] = event->arg[1];

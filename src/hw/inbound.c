@@ -1,5 +1,5 @@
-/* What other CUBEs have sent to this one and lies in the LP's queue. The packets of a queue pair take
- * one way, over links that keep their order, so they come in the order in which they were
+/* What other CUBEs have sent to this one and lies in the LP's queue. The packets of a queue pair
+ * take one way, over links that keep their order, so they come in the order in which they were
  * announced. */
 #include "hw/machine.h"
 #include "support/memory.h"

@@ -61,7 +61,7 @@ struct cpu {
     uint64_t composites, transfers, sends[QUEUES], recvs[QUEUES];
     uint64_t sent[QUEUES], taken[QUEUES]; /* sends and receives issued so far */
     uint64_t out[QUEUES], in[QUEUES];     /* their fragments */
-    uint64_t emitted;       /* commands issued that make something leave the CUBE */
+    uint64_t emitted;                     /* commands issued that make something leave the CUBE */
 };
 
 /* A ring of small numbers, its capacity fixed when it is made. */

@@ -150,11 +150,12 @@ static void note_receive(struct outlook *outlook, const struct command *command)
     if (command->op != OP_RECV || queue_level((enum queue_id)command->queue) != LEVEL_PE)
         return;
     uint64_t bytes = operand_bytes(&command->out);
-    outlook->after =
-        (struct dependency){true, command->queue, index, inside_passage(outlook->cost->params, bytes)};
+    outlook->after = (struct dependency){true, command->queue, index,
+                                         inside_passage(outlook->cost->params, bytes)};
 }
 
-/* A copy takes its cost and its bytes' way out of scratch; a credit follows its fragment's drain. */
+/* A copy takes its cost and its bytes' way out of scratch; a credit follows its fragment's drain.
+ */
 static void note_leaving(const struct hw_params *params, const struct command *command,
                          struct emission *record)
 {

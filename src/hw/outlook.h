@@ -49,8 +49,8 @@ struct emission {
     uint64_t work[STREAMS];
     uint64_t after_ps[STREAMS];
     struct dependency after;
-    uint64_t fragment;  /* the first one of this command, counted over its queue from 1 */
-    uint64_t leave_ps;  /* least time from its issue, and its message or credit, to the link ... */
+    uint64_t fragment;   /* the first one of this command, counted over its queue from 1 */
+    uint64_t leave_ps;   /* least time from its issue, and its message or credit, to the link ... */
     uint64_t link_bytes; /* ... and the bytes of what leaves then */
     uint8_t queue;
     bool send;   /* else a receive */
@@ -77,7 +77,7 @@ struct outlook {
     uint64_t used[STREAMS];  /* work behind the last result used */
     uint64_t after_ps[STREAMS];
     struct dependency after;
-    uint64_t receives[QUEUES]; /* folded so far */
+    uint64_t receives[QUEUES];        /* folded so far */
     uint64_t out[QUEUES], in[QUEUES]; /* fragments of the sends and receives folded so far */
     struct outlook_result results[OUTLOOK_RESULTS];
     uint32_t next_result;

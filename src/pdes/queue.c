@@ -99,6 +99,14 @@ static void refill(struct queue *queue)
             sift_down(queue->heap, count, at, queue->heap[at]);
 }
 
+static void add_soon(struct queue *queue, const struct queue_entry *entry)
+{
+    uint32_t at = queue->soon_count++;
+    for (; at > 0 && before(&queue->soon[at - 1], entry); at--)
+        queue->soon[at] = queue->soon[at - 1];
+    queue->soon[at] = *entry;
+}
+
 struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32_t src,
                         uint32_t seq)
 {
@@ -108,7 +116,9 @@ struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32
     struct queue_entry entry = {time, (uint64_t)dst << 32 | src, seq, slot};
     if (queue->count > queue->high_water)
         queue->high_water = queue->count;
-    if (time < queue->ladder.floor) {
+    if (time == queue->now && queue->soon_count < QUEUE_SOON) {
+        add_soon(queue, &entry);
+    } else if (time < queue->ladder.floor) {
         sift_up(queue->heap, queue->heap_count++, entry);
     } else {
         ladder_add(&queue->ladder, &entry);
@@ -120,16 +130,31 @@ struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32
     return event;
 }
 
-void queue_pop(struct queue *queue, struct event *out)
+/* Takes the first of the heap out of it. */
+static uint32_t pop_heap(struct queue *queue)
 {
-    assert(queue->heap_count > 0);
     uint32_t slot = queue->heap[0].slot;
-    *out = queue->pool[slot];
-    queue->free_slots[queue->capacity - queue->count--] = slot;
     struct queue_entry last = queue->heap[--queue->heap_count];
     if (queue->heap_count > 0)
         sift_down(queue->heap, queue->heap_count, 0, last);
-    else if (queue->count > 0)
+    else if (queue->count > queue->soon_count + 1)
         refill(queue);
     __builtin_prefetch(&queue->pool[queue->heap[0].slot]);
+    return slot;
+}
+
+static bool first_is_soon(const struct queue *queue)
+{
+    if (queue->soon_count == 0)
+        return false;
+    return queue->heap_count == 0 || before(&queue->soon[queue->soon_count - 1], &queue->heap[0]);
+}
+
+void queue_pop(struct queue *queue, struct event *out)
+{
+    assert(queue->count > 0);
+    uint32_t slot = first_is_soon(queue) ? queue->soon[--queue->soon_count].slot : pop_heap(queue);
+    *out = queue->pool[slot];
+    queue->now = out->time;
+    queue->free_slots[queue->capacity - queue->count--] = slot;
 }

@@ -2,8 +2,10 @@
  *
  * Two kinds, one interface: a 4-ary heap of 24-byte entries that carry the key, so that sifting
  * touches no event; and a ladder (ladder.h) that keeps far events unsorted in buckets and only the
- * nearest ones in such a heap. The events lie in a free-listed pool and do not move while the queue
- * is not grown. No allocation unless more events are pending than ever before.
+ * nearest ones in such a heap. Events at the time of the last one popped, as parts without delay
+ * send them to each other, pass by both in a short sorted list. The events lie in a free-listed
+ * pool and do not move while the queue is not grown. No allocation unless more events are pending
+ * than ever before.
  */
 #ifndef AHBM_PDES_QUEUE_H
 #define AHBM_PDES_QUEUE_H
@@ -15,9 +17,14 @@
 enum queue_kind { QUEUE_HEAP, QUEUE_LADDER };
 #define QUEUE_DEFAULT QUEUE_LADDER /* docs/adr/0011 */
 
+enum { QUEUE_SOON = 8 }; /* more go the usual way */
+
 struct queue {
     struct queue_entry *heap; /* the events before ladder.floor; for QUEUE_HEAP all */
     uint32_t heap_count;
+    uint32_t soon_count;
+    struct queue_entry soon[QUEUE_SOON]; /* the first one last */
+    uint64_t now;                        /* time of the last one popped */
     uint32_t count;
     uint32_t capacity;
     uint32_t high_water;
@@ -40,7 +47,8 @@ void queue_pop(struct queue *queue, struct event *out);
 /* Time of the first event, TIME_NEVER when there is none. */
 static inline uint64_t queue_next_time(const struct queue *queue)
 {
-    return queue->heap_count == 0 ? TIME_NEVER : queue->heap[0].time;
+    uint64_t time = queue->heap_count == 0 ? TIME_NEVER : queue->heap[0].time;
+    return queue->soon_count == 0 ? time : time_min(time, queue->soon[queue->soon_count - 1].time);
 }
 
 #endif
