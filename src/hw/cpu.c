@@ -14,12 +14,6 @@ static void fail_recording(struct lp *lp, const struct pe *pe)
 static bool take(struct lp *lp, struct pe *pe)
 {
     struct cpu *cpu = &pe->cpu;
-    if (pe->free_slots == 0) {
-        cpu->state = CPU_STALLED;
-        cpu->stall = CAUSE_QUEUE;
-        cpu->waits = UINT64_MAX;
-        return false;
-    }
     const struct command *command = pe->program->ops->next(pe->program);
     if (command->op == OP_FAIL)
         fail_recording(lp, pe);
@@ -27,8 +21,9 @@ static bool take(struct lp *lp, struct pe *pe)
         cpu->state = CPU_ENDED;
         return false;
     }
-    cpu->draft = (uint8_t)__builtin_ctzll(pe->free_slots);
-    pe->free_slots &= ~(UINT64_C(1) << cpu->draft);
+    if (pe->free_count == 0)
+        error_bug("a PE has more commands in flight than its queues accept");
+    cpu->draft = pe->free_slots[--pe->free_count];
     struct slot *slot = &pe->slots[cpu->draft];
     slot->command = *command;
     slot->number = ++cpu->commands;
@@ -37,65 +32,50 @@ static bool take(struct lp *lp, struct pe *pe)
     return true;
 }
 
-/* The counter that bounds the commands of this kind in flight, and its limit. */
-static uint64_t *accepted(struct cpu *cpu, const struct command *command)
+uint32_t cpu_queue(const struct command *command)
 {
     switch (command->op) {
     case OP_COMPOSITE:
     case OP_DOT:
-        return &cpu->composites;
+        return CPU_QUEUE_SCHED;
     case OP_LOAD:
     case OP_STORE:
-        return &cpu->transfers;
+        return CPU_QUEUE_DMA;
     case OP_SEND:
-        return &cpu->sends[command->queue];
+        return CPU_QUEUE_SENDS + command->queue;
     case OP_RECV:
     case OP_RECV_ASYNC:
-        return &cpu->recvs[command->queue];
+        return CPU_QUEUE_RECVS + command->queue;
     default:
-        return NULL;
+        return CPU_QUEUE_NONE;
     }
 }
 
-static uint64_t limit(const struct hw_params *params, const struct command *command)
+static uint64_t limit(const struct hw_params *params, uint32_t queue)
 {
-    switch (command->op) {
-    case OP_COMPOSITE:
-    case OP_DOT:
+    switch (queue) {
+    case CPU_QUEUE_SCHED:
         return params->sched.queue_commands;
-    case OP_LOAD:
-    case OP_STORE:
+    case CPU_QUEUE_DMA:
         return params->dma.queue_commands;
+    case CPU_QUEUE_NONE:
+        return UINT64_MAX;
     default:
         return params->ipcq.queue_commands;
     }
 }
 
-/* The slots in flight that this counter counts. */
-static uint64_t in_queue(struct pe *pe, const uint64_t *count)
-{
-    uint64_t in_flight = ~pe->free_slots & ~(UINT64_C(1) << pe->cpu.draft), found = 0;
-    for (; in_flight != 0; in_flight &= in_flight - 1)
-        if (accepted(&pe->cpu, &pe->slots[__builtin_ctzll(in_flight)].command) == count)
-            found |= in_flight & -in_flight;
-    return found;
-}
-
 static bool stalled(const struct cube *cube, struct pe *pe)
 {
     struct cpu *cpu = &pe->cpu;
-    const struct command *command = &pe->slots[cpu->draft].command;
-    const uint64_t *count = accepted(cpu, command);
+    const struct slot *slot = &pe->slots[cpu->draft];
+    uint32_t queue = cpu_queue(&slot->command);
     cpu->state = CPU_STALLED;
     cpu->stall = CAUSE_OPERAND;
-    cpu->waits = scoreboard_conflicts(pe, cpu->draft);
-    if (cpu->waits != 0)
+    if (scoreboard_conflict(pe, slot))
         return true;
-    if (count == NULL || *count < limit(cube->params, command))
-        return false;
     cpu->stall = CAUSE_QUEUE;
-    cpu->waits = in_queue(pe, count);
-    return true;
+    return cpu->accepted[queue] >= limit(cube->params, queue);
 }
 
 static void count_command(struct pe *pe, const struct command *command)
@@ -127,7 +107,7 @@ static void count_command(struct pe *pe, const struct command *command)
 }
 
 static void start_transfer(struct lp *lp, const struct event *event, struct slot *slot,
-                           uint8_t index, uint64_t time)
+                           uint16_t index, uint64_t time)
 {
     bool load = slot->command.op == OP_LOAD;
     const struct operand *hbm = load ? &slot->command.a : &slot->command.out;
@@ -141,7 +121,7 @@ static void start_transfer(struct lp *lp, const struct event *event, struct slot
     job->arg[3] = true; /* a new operand: it has to be set up */
 }
 
-static void hand_over(struct lp *lp, const struct event *event, struct slot *slot, uint8_t index,
+static void hand_over(struct lp *lp, const struct event *event, struct slot *slot, uint16_t index,
                       uint64_t time)
 {
     static const struct {
@@ -195,21 +175,34 @@ static bool computes(const struct command *command)
     return op_engine((enum op)command->op) != ENGINE_IPCQ && command->op != OP_WAIT;
 }
 
+static void enter_flight(struct pe *pe, uint16_t index)
+{
+    pe->slots[index].place = pe->in_flight_count;
+    pe->in_flight[pe->in_flight_count++] = index;
+}
+
+static void leave_flight(struct pe *pe, uint16_t index)
+{
+    uint32_t place = pe->slots[index].place;
+    uint16_t last = pe->in_flight[--pe->in_flight_count];
+    pe->in_flight[place] = last;
+    pe->slots[last].place = place;
+    pe->free_slots[pe->free_count++] = index;
+}
+
 /* Ends a command: its slot is free again. */
-static void retire(struct lp *lp, struct pe *pe, uint32_t pe_number, uint8_t index, uint64_t end)
+static void retire(struct lp *lp, struct pe *pe, uint32_t pe_number, uint16_t index, uint64_t end)
 {
     struct cube *cube = cube_of(lp);
     struct slot *slot = &pe->slots[index];
-    uint64_t *count = accepted(&pe->cpu, &slot->command);
-    if (count != NULL)
-        --*count;
+    pe->cpu.accepted[cpu_queue(&slot->command)]--;
     if (slot->command.op == OP_STORE)
         pe->result.last_store_ps = time_max(pe->result.last_store_ps, end);
     pe->result.last_end_ps = time_max(pe->result.last_end_ps, end);
     pe->result.op_commands[slot->command.op]++;
     pe->result.op_time_ps[slot->command.op] += end - slot->start_ps;
     pe->result.op_wait_ps[slot->command.op] += slot->start_ps - slot->issue_ps;
-    pe->free_slots |= UINT64_C(1) << index;
+    leave_flight(pe, index);
     if (cube->values != NULL && computes(&slot->command))
         cube->values->ops->complete(cube->values, pe_number, &slot->command);
     if (cube->trace != NULL)
@@ -236,11 +229,10 @@ static void issue(struct lp *lp, const struct event *event, struct pe *pe)
 {
     struct cube *cube = cube_of(lp);
     struct cpu *cpu = &pe->cpu;
-    uint8_t index = cpu->draft;
+    uint16_t index = cpu->draft;
     struct slot *slot = &pe->slots[index];
     const struct command *command = &slot->command;
     uint64_t cost = cube->params->cpu.issue_ps[command->op], serial;
-    uint64_t *count = accepted(cpu, command);
     serial = command_serial_ps(&cube->cost, command);
     cpu->draft = NO_SLOT;
     cpu->busy_ps += cost;
@@ -250,8 +242,8 @@ static void issue(struct lp *lp, const struct event *event, struct pe *pe)
     slot->cause = cpu->cause;
     cpu->cause = (struct cause){slot->number, lp->id, (uint16_t)unit_pe(event->dst), CAUSE_PROGRAM};
     pe->result.first_issue_ps = time_min(pe->result.first_issue_ps, lp->now);
-    if (count != NULL)
-        ++*count;
+    cpu->accepted[cpu_queue(command)]++;
+    enter_flight(pe, index);
     count_command(pe, command);
     note_message(cube->params, cpu, slot);
     if (outlook_records(command))
@@ -283,7 +275,7 @@ void cpu_done(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
     struct cpu *cpu = &pe->cpu;
-    uint8_t index = (uint8_t)event->arg[0];
+    uint16_t index = (uint16_t)event->arg[0];
     uint32_t number = unit_pe(event->dst);
     retire(lp, pe, number, index, lp->now);
     if (cpu->state == CPU_BLOCKED && cpu->blocked_on == index) {

@@ -10,7 +10,7 @@
 
 void ring_init(struct ring *ring, uint32_t capacity)
 {
-    *ring = (struct ring){memory_new(capacity, 1), capacity, 0, 0};
+    *ring = (struct ring){memory_new(capacity, sizeof *ring->items), capacity, 0, 0};
 }
 
 void ring_fini(struct ring *ring)
@@ -18,21 +18,21 @@ void ring_fini(struct ring *ring)
     memory_free(ring->items);
 }
 
-void ring_push(struct ring *ring, uint8_t item)
+void ring_push(struct ring *ring, uint16_t item)
 {
     assert(ring->count < ring->capacity);
     ring->items[(ring->first + ring->count++) % ring->capacity] = item;
 }
 
-uint8_t ring_head(const struct ring *ring)
+uint16_t ring_head(const struct ring *ring)
 {
     assert(ring->count > 0);
     return ring->items[ring->first];
 }
 
-uint8_t ring_pop(struct ring *ring)
+uint16_t ring_pop(struct ring *ring)
 {
-    uint8_t item = ring_head(ring);
+    uint16_t item = ring_head(ring);
     ring->first = ring->first + 1 == ring->capacity ? 0 : ring->first + 1;
     ring->count--;
     return item;
@@ -100,12 +100,27 @@ static void init_queues(struct cube *cube, uint32_t number)
     }
 }
 
+/* All that the queues accept, one more that blocks the CPU and one that it has taken and cannot
+ * issue. */
+static void init_slots(const struct hw_params *params, struct pe *pe)
+{
+    uint64_t count = params->sched.queue_commands + params->dma.queue_commands + 2;
+    for (int i = 0; i < QUEUES; i++)
+        if (pe->ipcq.queue[i].peer != NO_PEER)
+            count += 2 * params->ipcq.queue_commands;
+    if (count >= NO_SLOT)
+        error_bug("%llu commands in flight", (unsigned long long)count);
+    pe->slots = memory_new(count, sizeof *pe->slots);
+    pe->in_flight = memory_new(count, sizeof *pe->in_flight);
+    pe->free_slots = memory_new(count, sizeof *pe->free_slots);
+    while (count > 0)
+        pe->free_slots[pe->free_count++] = (uint16_t)--count;
+}
+
 static void init_pe(struct cube *cube, uint32_t number)
 {
     const struct hw_params *params = cube->params;
     struct pe *pe = &cube->pe[number];
-    pe->free_slots = UINT64_MAX;
-    pe->slots = memory_new(SLOTS, sizeof *pe->slots);
     pe->cpu.draft = NO_SLOT;
     pe->cpu.state = CPU_IDLE;
     pe->cpu.cause.kind = CAUSE_START;
@@ -122,6 +137,7 @@ static void init_pe(struct cube *cube, uint32_t number)
         pe->hbm.refresh_at_ps[i] = params->hbm.refresh_interval_ps;
     outlook_init(&pe->outlook, &cube->cost, number);
     init_queues(cube, number);
+    init_slots(params, pe);
 }
 
 struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trace_sink *trace)
@@ -157,6 +173,8 @@ static void free_pe(struct pe *pe)
     }
     ring_fini(&pe->sched.fetch);
     memory_free(pe->slots);
+    memory_free(pe->in_flight);
+    memory_free(pe->free_slots);
     memory_free(pe->dma.jobs);
     memory_free(pe->dma.fetches);
     memory_free(pe->hbm.channels);

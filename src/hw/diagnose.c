@@ -12,7 +12,7 @@ static bool moves(const struct command *command)
 static uint32_t waits_for(const struct pe *pe, uint32_t own)
 {
     const struct cpu *cpu = &pe->cpu;
-    uint8_t index = cpu->state == CPU_BLOCKED ? cpu->blocked_on : cpu->draft;
+    uint16_t index = cpu->state == CPU_BLOCKED ? cpu->blocked_on : cpu->draft;
     if (index != NO_SLOT && moves(&pe->slots[index].command)) {
         uint32_t peer = pe->ipcq.queue[pe->slots[index].command.queue].peer;
         return unit_of(unit_cube(peer), unit_pe(peer), PART_CPU);
@@ -30,7 +30,7 @@ static void describe(const struct cube *cube, uint32_t number, char *text, size_
 {
     const struct pe *pe = &cube->pe[number];
     const struct cpu *cpu = &pe->cpu;
-    uint8_t index = cpu->state == CPU_BLOCKED ? cpu->blocked_on : cpu->draft;
+    uint16_t index = cpu->state == CPU_BLOCKED ? cpu->blocked_on : cpu->draft;
     if (index == NO_SLOT) {
         snprintf(text, bytes, "CUBE %u PE %u waits after command %llu", cube->id, number,
                  (unsigned long long)cpu->commands);
@@ -46,14 +46,24 @@ static void describe(const struct cube *cube, uint32_t number, char *text, size_
 
 static bool finished(const struct pe *pe)
 {
-    return pe->program == NULL || (pe->cpu.state == CPU_ENDED && pe->free_slots == UINT64_MAX);
+    return pe->program == NULL || (pe->cpu.state == CPU_ENDED && pe->in_flight_count == 0);
+}
+
+/* The first command, in program order, of those in flight. */
+static const struct slot *first_in_flight(const struct pe *pe)
+{
+    const struct slot *first = &pe->slots[pe->in_flight[0]];
+    for (uint32_t i = 1; i < pe->in_flight_count; i++)
+        if (pe->slots[pe->in_flight[i]].number < first->number)
+            first = &pe->slots[pe->in_flight[i]];
+    return first;
 }
 
 /* A PE whose program has ended while a transfer of its is stuck. */
 static void describe_stuck(const struct cube *cube, uint32_t number, struct pe_wait *wait)
 {
     const struct pe *pe = &cube->pe[number];
-    const struct slot *slot = &pe->slots[__builtin_ctzll(~pe->free_slots)];
+    const struct slot *slot = first_in_flight(pe);
     uint32_t peer = pe->ipcq.queue[slot->command.queue].peer;
     wait->waits_for = unit_of(unit_cube(peer), unit_pe(peer), PART_CPU);
     snprintf(wait->text, sizeof wait->text,

@@ -74,7 +74,7 @@ static void pump(struct lp *lp, const struct event *event, struct pe *pe)
     }
 }
 
-static void begin_fetch(const struct hw_params *params, struct dma *dma, uint8_t slot,
+static void begin_fetch(const struct hw_params *params, struct dma *dma, uint16_t slot,
                         uint64_t addr, uint64_t bytes)
 {
     if (dma->fetches_count == params->sched.pipeline_depth)
@@ -83,7 +83,7 @@ static void begin_fetch(const struct hw_params *params, struct dma *dma, uint8_t
 }
 
 /* Takes in what has come of a sub-tile; whether that was the last of it. */
-static bool end_fetch(struct dma *dma, uint8_t slot, uint64_t addr, uint64_t bytes)
+static bool end_fetch(struct dma *dma, uint16_t slot, uint64_t addr, uint64_t bytes)
 {
     struct dma_fetch *fetch = dma->fetches;
     while (fetch->slot != slot || addr < fetch->first || addr >= fetch->end)

@@ -102,11 +102,15 @@ static uint64_t end_at(struct forecast *forecast, const struct pe *pe, const str
 /* The CPU waits for all of its operands, or for room in a queue: for the first that leaves it. */
 static uint64_t stalled_until(struct forecast *forecast, const struct pe *pe, uint32_t depth)
 {
-    bool first = pe->cpu.stall == CAUSE_QUEUE;
-    uint64_t until = first ? TIME_NEVER : 0;
-    for (uint64_t waits = pe->cpu.waits; waits != 0; waits &= waits - 1) {
-        uint64_t end = end_at(forecast, pe, &pe->slots[__builtin_ctzll(waits)], depth);
-        until = first ? time_min(until, end) : time_max(until, end);
+    const struct slot *draft = &pe->slots[pe->cpu.draft], *other;
+    bool full = pe->cpu.stall == CAUSE_QUEUE;
+    uint64_t until = full ? TIME_NEVER : 0;
+    for (uint32_t i = 0; i < pe->in_flight_count; i++) {
+        other = &pe->slots[pe->in_flight[i]];
+        if (full && cpu_queue(&other->command) == cpu_queue(&draft->command))
+            until = time_min(until, end_at(forecast, pe, other, depth));
+        else if (!full && slot_conflict(draft, other))
+            until = time_max(until, end_at(forecast, pe, other, depth));
     }
     return until;
 }

@@ -35,7 +35,7 @@ static void start_copy(struct lp *lp, const struct event *event, struct pe *pe, 
 void ipcq_send(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint8_t index = (uint8_t)event->arg[0];
+    uint16_t index = (uint16_t)event->arg[0];
     struct slot *slot = &pe->slots[index];
     uint32_t queue = slot->command.queue;
     pe->result.sent_bytes += slot->bytes_left;
@@ -75,7 +75,7 @@ void ipcq_copied(struct lp *lp, const struct event *event)
     struct pe *pe = pe_of(lp, event);
     uint32_t queue = (uint32_t)event->arg[0];
     struct ipcq_queue *q = queue_of(pe, queue);
-    uint8_t index = ring_head(&q->sends);
+    uint16_t index = ring_head(&q->sends);
     struct slot *slot = &pe->slots[index];
     const struct operand *a = &slot->command.a;
     bool first = slot->bytes_left == operand_bytes(a);
@@ -141,7 +141,7 @@ static void start_drain(struct lp *lp, const struct event *event, struct pe *pe,
 void ipcq_recv(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint8_t index = (uint8_t)event->arg[0];
+    uint16_t index = (uint16_t)event->arg[0];
     struct slot *slot = &pe->slots[index];
     ring_push(&queue_of(pe, slot->command.queue)->recvs, index);
     start_drain(lp, event, pe, slot->command.queue);
@@ -153,7 +153,7 @@ void ipcq_drained(struct lp *lp, const struct event *event)
     struct pe *pe = pe_of(lp, event);
     uint32_t queue = (uint32_t)event->arg[0];
     struct ipcq_queue *q = queue_of(pe, queue);
-    uint8_t index = ring_head(&q->recvs);
+    uint16_t index = ring_head(&q->recvs);
     struct slot *slot = &pe->slots[index];
     const struct arrived message = q->arrived[q->arrived_first];
     q->arrived_first = (q->arrived_first + 1) % (uint32_t)params->ipcq.slots;

@@ -9,7 +9,7 @@
 #include "hw/outlook.h"
 #include "hw/server.h"
 
-enum { SLOTS = 64, RANGES = 8, CHANNELS_MAX = 64, NO_SLOT = 0xff };
+enum { RANGES = 8, CHANNELS_MAX = 64, NO_SLOT = 0xffff };
 
 /* Bytes [first, end) of one memory. */
 struct range {
@@ -27,6 +27,7 @@ struct cause {
 /* A command in flight. */
 struct slot {
     struct command command;
+    uint32_t place; /* in pe->in_flight */
     uint64_t number;
     uint64_t issue_ps, start_ps;
     uint64_t least_end_ps;  /* it does not end before; 0: nothing known (promise.c) */
@@ -46,19 +47,28 @@ struct slot {
 
 enum cpu_state { CPU_IDLE, CPU_READY, CPU_STALLED, CPU_BLOCKED, CPU_ENDED };
 
+/* The queues that commands enter, each with a limit of its own. */
+enum {
+    CPU_QUEUE_SCHED,
+    CPU_QUEUE_DMA,
+    CPU_QUEUE_SENDS, /* + the queue pair */
+    CPU_QUEUE_RECVS = CPU_QUEUE_SENDS + QUEUES,
+    CPU_QUEUE_NONE = CPU_QUEUE_RECVS + QUEUES, /* no limit: the command holds the CPU */
+    CPU_QUEUES
+};
+
 struct cpu {
     enum cpu_state state;
-    uint8_t draft;          /* slot of the command taken from the program and not yet issued */
-    uint8_t blocked_on;     /* slot, in CPU_BLOCKED */
+    uint16_t draft;         /* slot of the command taken from the program and not yet issued */
+    uint16_t blocked_on;    /* slot, in CPU_BLOCKED */
     uint8_t stall;          /* in CPU_STALLED: the trace_cause that will end it */
-    uint64_t waits;         /* in CPU_STALLED: for these slots; CAUSE_QUEUE: for one of them */
     struct cause cause;     /* why the next command can be issued now */
     uint64_t commands;      /* taken from the program */
     uint64_t busy_until_ps; /* least end of what has been issued, in CPU time */
     uint64_t serial_ps;     /* serial work issued so far (outlook.h) */
     uint64_t busy_ps;
     /* accepted by the engines and not ended; what bounds the commands in flight */
-    uint64_t composites, transfers, sends[QUEUES], recvs[QUEUES];
+    uint64_t accepted[CPU_QUEUES];
     uint64_t sent[QUEUES], taken[QUEUES]; /* sends and receives issued so far */
     uint64_t out[QUEUES], in[QUEUES];     /* their fragments */
     uint64_t emitted;                     /* commands issued that make something leave the CUBE */
@@ -66,7 +76,7 @@ struct cpu {
 
 /* A ring of small numbers, its capacity fixed when it is made. */
 struct ring {
-    uint8_t *items;
+    uint16_t *items;
     uint32_t capacity, first, count;
 };
 
@@ -85,7 +95,7 @@ struct dma_request {
 struct dma_fetch {
     uint64_t first, end; /* addresses */
     uint64_t bytes_left;
-    uint8_t slot;
+    uint16_t slot;
 };
 
 struct dma {
@@ -157,8 +167,11 @@ struct pe {
     struct program *program;
     uint64_t emissions; /* commands of the program that make something leave the CUBE */
     struct outlook outlook;
-    uint64_t free_slots; /* bit set: free */
-    struct slot *slots;
+    struct slot *slots;   /* the table of commands in flight: room for all that queues accept */
+    uint16_t *free_slots; /* stack */
+    uint32_t free_count;
+    uint16_t *in_flight; /* issued and not ended, in no order */
+    uint32_t in_flight_count;
     struct sched sched;
     struct dma dma;
     struct server gemm, math;
@@ -216,16 +229,20 @@ static inline struct event *send_part(struct lp *lp, const struct event *event, 
 
 void ring_init(struct ring *ring, uint32_t capacity);
 void ring_fini(struct ring *ring);
-void ring_push(struct ring *ring, uint8_t item);
-uint8_t ring_pop(struct ring *ring);
-uint8_t ring_head(const struct ring *ring);
+void ring_push(struct ring *ring, uint16_t item);
+uint16_t ring_pop(struct ring *ring);
+uint16_t ring_head(const struct ring *ring);
 
 /* scoreboard.c */
 void slot_note_ranges(struct slot *slot);
-/* The slots that the command in slot `draft` must wait for: those in flight that write what it
- * touches, or read what it writes (so WAIT, whose only operand is `out`, waits for all that touches
- * that). */
-uint64_t scoreboard_conflicts(const struct pe *pe, uint8_t draft);
+/* Whether a command must wait for `other`, which is in flight and writes what it touches, or reads
+ * what it writes (so WAIT, whose only operand is `out`, waits for all that touches that). */
+bool slot_conflict(const struct slot *slot, const struct slot *other);
+/* Whether it must wait for any command in flight. */
+bool scoreboard_conflict(const struct pe *pe, const struct slot *slot);
+
+/* cpu.c: the queue that the command enters. */
+uint32_t cpu_queue(const struct command *command);
 
 /* Notes that a slot's engine begins at `start`, and why: the cause of its issue, or `busy_with`
  * when the engine was busy with that command of the same PE at `now`. */

@@ -69,21 +69,23 @@ enum access_kind { ACCESS_FETCH, ACCESS_LOAD, ACCESS_STORE };
 
 struct access {
     uint32_t requester; /* DMA unit */
-    uint16_t share;     /* PE whose share is meant */
-    uint8_t slot;
+    uint8_t share;      /* PE whose share is meant */
+    uint16_t slot;
     uint8_t kind;
 };
 
 static inline uint64_t access_pack(struct access access)
 {
-    return (uint64_t)access.requester << 32 | (uint64_t)access.share << 16 |
-           (uint64_t)access.slot << 8 | access.kind;
+    return (uint64_t)access.requester << 32 | (uint64_t)access.slot << 16 |
+           (uint64_t)access.share << 8 | access.kind;
 }
 
 static inline struct access access_unpack(uint64_t word)
 {
-    return (struct access){(uint32_t)(word >> 32), (uint16_t)(word >> 16), (uint8_t)(word >> 8),
-                           (uint8_t)word};
+    return (struct access){.requester = (uint32_t)(word >> 32),
+                           .slot = (uint16_t)(word >> 16),
+                           .share = (uint8_t)(word >> 8),
+                           .kind = (uint8_t)word};
 }
 
 /* A packet on the network, as the arguments of an event:

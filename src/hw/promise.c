@@ -33,7 +33,7 @@ static uint64_t copy_promise(const struct cube *cube, const struct pe *pe, uint3
 {
     const struct hw_params *params = cube->params;
     const struct ipcq_queue *q = &pe->ipcq.queue[queue];
-    if (pe->cpu.sends[queue] == 0)
+    if (pe->cpu.accepted[CPU_QUEUE_SENDS + queue] == 0)
         return TIME_NEVER;
     if (q->copy_end_ps != 0)
         return over_link(cube, q, q->copy_end_ps, q->fragment);
@@ -57,7 +57,7 @@ static uint64_t drain_promise(const struct cube *cube, const struct pe *pe, uint
     const struct hw_params *params = cube->params;
     const struct ipcq_queue *q = &pe->ipcq.queue[queue];
     uint64_t begin, bytes;
-    if (pe->cpu.recvs[queue] == 0)
+    if (pe->cpu.accepted[CPU_QUEUE_RECVS + queue] == 0)
         return TIME_NEVER;
     if (q->drain_end_ps != 0)
         return over_link(cube, q, q->drain_end_ps, params->ipcq.credit_bytes);

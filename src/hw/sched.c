@@ -18,7 +18,7 @@ static uint64_t extent(uint64_t size, uint64_t tile, uint64_t index)
 static void fetch_next(struct lp *lp, const struct event *event, struct pe *pe)
 {
     const struct hw_params *params = cube_of(lp)->params;
-    uint8_t index = ring_head(&pe->sched.fetch);
+    uint16_t index = ring_head(&pe->sched.fetch);
     struct slot *slot = &pe->slots[index];
     const struct operand *b = &slot->command.b;
     uint64_t bytes = extent(b->rows, params->sched.tile_k, slot->fetch_k) *
@@ -63,7 +63,7 @@ static void make_plan(const struct hw_params *params, struct slot *slot)
 void sched_command(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint8_t index = (uint8_t)event->arg[0];
+    uint16_t index = (uint16_t)event->arg[0];
     struct slot *slot = &pe->slots[index];
     make_plan(cube_of(lp)->params, slot);
     if (slot->command.b.space == SPACE_HBM) {

@@ -30,22 +30,19 @@ static bool touch(const struct range *a, uint32_t n_a, const struct range *b, ui
     return false;
 }
 
-static bool conflict(const struct slot *draft, const struct slot *other)
+bool slot_conflict(const struct slot *slot, const struct slot *other)
 {
-    return touch(draft->reads, draft->n_reads, other->writes, other->n_writes) ||
-           touch(draft->writes, draft->n_writes, other->writes, other->n_writes) ||
-           touch(draft->writes, draft->n_writes, other->reads, other->n_reads);
+    return touch(slot->reads, slot->n_reads, other->writes, other->n_writes) ||
+           touch(slot->writes, slot->n_writes, other->writes, other->n_writes) ||
+           touch(slot->writes, slot->n_writes, other->reads, other->n_reads);
 }
 
-uint64_t scoreboard_conflicts(const struct pe *pe, uint8_t draft)
+bool scoreboard_conflict(const struct pe *pe, const struct slot *slot)
 {
-    uint64_t in_flight = ~pe->free_slots & ~(UINT64_C(1) << draft), conflicts = 0;
-    for (; in_flight != 0; in_flight &= in_flight - 1) {
-        const struct slot *other = &pe->slots[__builtin_ctzll(in_flight)];
-        if (conflict(&pe->slots[draft], other))
-            conflicts |= in_flight & -in_flight;
-    }
-    return conflicts;
+    for (uint32_t i = 0; i < pe->in_flight_count; i++)
+        if (slot_conflict(slot, &pe->slots[pe->in_flight[i]]))
+            return true;
+    return false;
 }
 
 void slot_start(struct slot *slot, uint64_t now, uint64_t start, uint64_t busy_with)

@@ -352,17 +352,37 @@ static void test_stuck_transfers(void)
     rig_fini(&rig);
 }
 
-/* All slots of the PE taken by recvs that never end: it still tells for whom it waits. */
-static void test_all_slots_stuck(void)
+/* Nothing but the queues' own limits holds up the CPU: whoever posts many receives still gets to
+ * the send that their sender waits for. */
+static void test_many_posted(void)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        struct rig rig;
+        open_rig(&rig);
+        rig.params.ipcq.queue_commands = 1024;
+        for (uint64_t n = 0; n < 600; n++)
+            add_recv(&rig, &pairs[i], OP_RECV_ASYNC, 64 * n, 64);
+        rig_add(&rig, pairs[i].to_cube, pairs[i].to_pe, make_send(pairs[i].in, 0x40000, 64));
+        rig_add(&rig, pairs[i].from_cube, pairs[i].from_pe,
+                make_recv(OP_RECV, pairs[i].out, 0, 64));
+        for (uint64_t n = 0; n < 600; n++)
+            add_send(&rig, &pairs[i], 1024, 64);
+        EQUAL(rig_run(&rig), ENGINE_DONE);
+        CU_ASSERT_TRUE(rig_clean(&rig));
+        rig_fini(&rig);
+    }
+}
+
+static void test_many_stuck(void)
 {
     struct rig rig;
     open_rig(&rig);
-    rig.params.ipcq.queue_commands = 1024;
-    for (uint64_t i = 0; i < 70; i++)
+    rig.params.ipcq.queue_commands = 70;
+    for (uint64_t i = 0; i <= 70; i++)
         rig_add(&rig, 0, 0, make_recv(OP_RECV_ASYNC, QUEUE_PE_W, 64 * i, 64));
     EQUAL(rig_run(&rig), ENGINE_DONE);
     expect_wait(&rig, 0, 0, unit_of(0, 0, PART_CPU), unit_of(0, 2, PART_CPU),
-                "CUBE 0 PE 0 waits after command 64");
+                "CUBE 0 PE 0 waits at command 71 (recv_async pe.W, script.c:71)");
     rig_fini(&rig);
 }
 
@@ -371,4 +391,5 @@ CHECK_MAIN("hw/ipcq", CHECK_TEST(test_one_copy), CHECK_TEST(test_late_receiver),
            CHECK_TEST(test_fragments), CHECK_TEST(test_messages_in_order),
            CHECK_TEST(test_queues_block_only_themselves), CHECK_TEST(test_mismatches),
            CHECK_TEST(test_send_without_recv), CHECK_TEST(test_waits),
-           CHECK_TEST(test_stuck_transfers), CHECK_TEST(test_all_slots_stuck))
+           CHECK_TEST(test_stuck_transfers), CHECK_TEST(test_many_posted),
+           CHECK_TEST(test_many_stuck))

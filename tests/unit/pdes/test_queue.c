@@ -172,6 +172,54 @@ static void test_hold(void)
     queue_fini(&queue);
 }
 
+static uint32_t first_of(const struct event *pending, uint32_t count)
+{
+    uint32_t first = 0;
+    for (uint32_t i = 1; i < count; i++)
+        if (compare(&pending[i], &pending[first]) < 0)
+            first = i;
+    return first;
+}
+
+/* Adds an event within a few ticks of `now`, half of them at it, before it now and then. */
+static struct event add_near(struct queue *queue, uint64_t bits, uint64_t now, uint32_t seq)
+{
+    uint64_t time = bits % 2 ? now : now + (bits >> 8) % 4;
+    struct event event = {.time = bits % 64 == 0 && now > 0 ? now - 1 : time,
+                          .dst = (uint32_t)(bits >> 16) % 4,
+                          .src = (uint32_t)(bits >> 24) % 4,
+                          .seq = seq,
+                          .arg = {bits}};
+    add(queue, &event);
+    return event;
+}
+
+/* Bursts without delay, larger than the list for them, among events of the same time that were
+ * there before: against a search through all that is pending. */
+static void test_no_delay(void)
+{
+    struct event pending[512], popped = {0};
+    uint64_t seed = 11;
+    uint32_t count = 0, wrong = 0, seq = 0;
+    struct queue queue;
+    queue_init(&queue, kind, 1);
+    for (uint32_t i = 0; i < 20000; i++) {
+        uint64_t burst = random_next(&seed) % (i % 100 < 50 ? 5 : 2 * QUEUE_SOON);
+        for (; burst > 0 && count < 500; burst--)
+            pending[count++] = add_near(&queue, random_next(&seed), popped.time, seq++);
+        for (uint64_t pops = random_next(&seed) % 4; pops > 0 && count > 0; pops--) {
+            uint32_t first = first_of(pending, count);
+            wrong += queue_next_time(&queue) != pending[first].time;
+            queue_pop(&queue, &popped);
+            wrong += !same(&popped, &pending[first]);
+            pending[first] = pending[--count];
+        }
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    CU_ASSERT_EQUAL(queue.count, count);
+    queue_fini(&queue);
+}
+
 /* Increments of two very different sizes, and bursts at one time: what spreads badly over buckets.
  */
 static uint64_t bimodal(uint64_t bits)
@@ -313,6 +361,7 @@ int main(void)
         {"sequence numbers wrap", test_sequence_wraps},
         {"a million events against qsort", test_against_sort},
         {"pops and adds mixed", test_hold},
+        {"bursts without delay", test_no_delay},
         {"bimodal increments", test_bimodal},
         {"drain and refill", test_drain_and_refill},
         {"growth keeps contents", test_growth_keeps_contents},
