@@ -224,6 +224,21 @@ static void note_message(const struct hw_params *params, struct cpu *cpu, struct
     slot->bytes_left = operand_bytes(send ? &command->a : &command->out);
 }
 
+/* Promises rest on what the kernel recorded before. */
+static bool foreseen(struct lp *lp, struct pe *pe, const struct slot *slot)
+{
+    const struct command *command = &slot->command;
+    if (!outlook_records(command) ||
+        (outlook_pop(&pe->outlook, pe->program, command) && pe->cpu.emitted <= pe->emissions))
+        return true;
+    return error_set(&lp->error, ERROR_FAILED,
+                     "kernel %s, CUBE %u PE %u, command %llu (%s:%u): %s %s was not there when the "
+                     "kernel was recorded before: a kernel must be a pure function of its launch",
+                     pe->program->kernel, lp->id, unit_pe(lp->current.dst),
+                     (unsigned long long)slot->number, command->file, command->line,
+                     op_name((enum op)command->op), queue_name((enum queue_id)command->queue));
+}
+
 /* Issues the drafted command at the LP's clock; the next one follows by message. */
 static void issue(struct lp *lp, const struct event *event, struct pe *pe)
 {
@@ -246,8 +261,8 @@ static void issue(struct lp *lp, const struct event *event, struct pe *pe)
     enter_flight(pe, index);
     count_command(pe, command);
     note_message(cube->params, cpu, slot);
-    if (outlook_records(command))
-        outlook_pop(&pe->outlook, pe->program);
+    if (!foreseen(lp, pe, slot))
+        return;
     if (command->op == OP_WAIT)
         retire(lp, pe, unit_pe(event->dst), index, lp->now + cost);
     else

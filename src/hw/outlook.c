@@ -242,15 +242,14 @@ const struct emission *outlook_at(struct outlook *outlook, struct program *progr
                                    : &outlook->records[(outlook->first + ahead) % OUTLOOK_RECORDS];
 }
 
-void outlook_pop(struct outlook *outlook, struct program *program)
+bool outlook_pop(struct outlook *outlook, struct program *program, const struct command *command)
 {
-    if (outlook_at(outlook, program, 0) == NULL && program_stopped(program))
-        return;
-    if (outlook->count == 0)
-        error_bug(
-            "kernel %s emits what its scout did not foresee: a kernel must be a pure function "
-            "of its launch",
-            program->kernel);
+    const struct emission *record = outlook_at(outlook, program, 0);
+    if (record == NULL)
+        return program_stopped(program);
+    if (record->queue != command->queue || record->send != (command->op == OP_SEND))
+        return false;
     outlook->first = (outlook->first + 1) % OUTLOOK_RECORDS;
     outlook->count--;
+    return true;
 }

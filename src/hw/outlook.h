@@ -89,8 +89,8 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
 /* Record `ahead` of those not yet issued, running the scout as needed; NULL when there is none. */
 const struct emission *outlook_at(struct outlook *outlook, struct program *program, uint32_t ahead);
 
-/* The CPU issued a command that has a record. */
-void outlook_pop(struct outlook *outlook, struct program *program);
+/* The CPU issues a command that has a record. False: the scout did not foresee it. */
+bool outlook_pop(struct outlook *outlook, struct program *program, const struct command *command);
 
 /* Whether a command has a record. */
 bool outlook_records(const struct command *command);

@@ -386,10 +386,36 @@ static void test_many_stuck(void)
     rig_fini(&rig);
 }
 
+static bool blind_scout(struct program *program, struct scout_sink *sink)
+{
+    (void)program;
+    (void)sink;
+    return false;
+}
+
+/* A kernel that records another thing each time it is run. */
+static void test_not_foreseen(void)
+{
+    static struct program_ops ops;
+    for (int i = 0; i < PAIRS; i++) {
+        struct rig rig;
+        open_rig(&rig);
+        add_send(&rig, &pairs[i], 0, 64);
+        struct program *program = rig.programs[pairs[i].from_cube * rig.pes + pairs[i].from_pe];
+        ops = *program->ops;
+        ops.scout = blind_scout;
+        program->ops = &ops;
+        EQUAL(rig_run(&rig), ENGINE_FAILED);
+        CU_ASSERT_PTR_NOT_NULL(strstr(rig.error.text, "command 1 (script.c:1): send "));
+        CU_ASSERT_PTR_NOT_NULL(strstr(rig.error.text, "must be a pure function of its launch"));
+        rig_fini(&rig);
+    }
+}
+
 CHECK_MAIN("hw/ipcq", CHECK_TEST(test_one_copy), CHECK_TEST(test_late_receiver),
            CHECK_TEST(test_back_pressure), CHECK_TEST(test_queue_of_sends),
            CHECK_TEST(test_fragments), CHECK_TEST(test_messages_in_order),
            CHECK_TEST(test_queues_block_only_themselves), CHECK_TEST(test_mismatches),
            CHECK_TEST(test_send_without_recv), CHECK_TEST(test_waits),
            CHECK_TEST(test_stuck_transfers), CHECK_TEST(test_many_posted),
-           CHECK_TEST(test_many_stuck))
+           CHECK_TEST(test_many_stuck), CHECK_TEST(test_not_foreseen))
