@@ -23,12 +23,12 @@ NET_GB_S = 10.0  # of a node
 SIPS = {16: (1, 1), 64: (2, 2), 256: (4, 4), 1024: (8, 8)}  # CUBEs: columns and rows of SIPs
 
 
-def simulate(program, cubes, ranks, context, extra=()):
+def simulate(program, cubes, ranks, context, extra=(), case=4):
     columns, rows = SIPS[cubes]
     with tempfile.TemporaryDirectory() as folder:
-        command = [program, "--case", "4", "--context", context, "--trace", "none", "--format", "json",
-                   "--output", os.path.join(folder, "out.h5"), "--set", f"topology.sips_x={columns}",
-                   "--set", f"topology.sips_y={rows}", *extra]
+        command = [program, "--case", str(case), "--context", context, "--trace", "none",
+                   "--format", "json", "--output", os.path.join(folder, "out.h5"),
+                   "--set", f"topology.sips_x={columns}", "--set", f"topology.sips_y={rows}", *extra]
         if ranks > 1:
             command = ["mpirun", "-q", "--oversubscribe", "-np", str(ranks)] + command
         environment = dict(os.environ, OMPI_MCA_mpi_yield_when_idle="1")
@@ -50,6 +50,32 @@ def count_row(program, cubes, ranks, context):
 
 HEADER = ("| CUBEs | ranks | events | rounds | events/rank | messages/rank | KiB/rank | "
           "messages/rank/us | digest |\n|---|---|---|---|---|---|---|---|---|")
+
+
+CUBES_PER_GROUP, COPIES_PER_MERGE = 8, 3  # the defaults: a chain of (m, l, O), separately
+
+
+def rounds_rows(program):
+    """Rounds of decode and prefill with the scout's promises and with those of a link's latency."""
+    rows = []
+    for case in (1, 2, 3, 4):
+        moved = 0 if case in (2, 3) else 2 * COPIES_PER_MERGE * (CUBES_PER_GROUP - 1)  # and credits
+        for batch, context in ((1, "8K"), (1, "1M"), (1, "16M"), (16, "8K"), (16, "1M")):
+            extra = ("--batch", str(batch))
+            _, run = simulate(program, 16, 1, context, extra, case)
+            link = "-"
+            if context == "8K":
+                _, weak = simulate(program, 16, 1, context, (*extra, "--lookahead", "link"), case)
+                link = weak["rounds"]
+            bound = 8 + moved * batch * 16 // CUBES_PER_GROUP
+            rows.append(f"| decode | {case} | {batch} | {context} | {run['rounds']} | {bound} | "
+                        f"{link} |")
+    for case in (1, 4):
+        extra = ("--phase", "prefill")
+        _, run = simulate(program, 16, 1, "8K", extra, case)
+        _, link = simulate(program, 16, 1, "8K", (*extra, "--lookahead", "link"), case)
+        rows.append(f"| prefill | {case} | 1 | 8K | {run['rounds']} | - | {link['rounds']} |")
+    return rows
 
 
 def round_us(ranks):
@@ -75,14 +101,14 @@ def project(cubes, ranks, events, critical, rounds, kib_per_rank):
 
 
 def projection(program, context):
-    point, run = simulate(program, 64, 1, context)
-    per_cube = run["events"] / 64
+    point, run = simulate(program, 64, 64, context, ("--transport", "mpi"))
+    per_cube, kib_per_rank = run["events"] / 64, run["message_bytes"] / 64 / 1024
     lines = []
     for cubes in (64, 1024, 65536):
         for ranks in sorted({1, 16, 64, 1024, cubes}):
             if ranks <= cubes:
                 lines.append(project(cubes, ranks, per_cube * cubes, run["critical_events"],
-                                     run["rounds"], 30.0))
+                                     run["rounds"], kib_per_rank))
     parallelism = run["events"] / run["critical_events"]
     return lines, parallelism, point, run
 
@@ -109,6 +135,20 @@ rounds are its copies and credits between CUBEs one after another, and two more.
 keeps 16 groups apart; from 256 CUBEs on several share a place, and windows that two of them \
 hold back add rounds, once. More CUBEs than ranks: the rows with fewer ranks. Ranks whose CUBEs \
 have no work take part in every round and do nothing else.
+
+## Rounds, and what the scout saves
+
+16 CUBEs. *Bound*: 8 + the copies and credits between CUBEs on a group's critical path, times the number \
+of groups. *Link*: `--lookahead link`, promises of one link's latency, as without the scout.
+
+| phase | case | batch | tokens | rounds | bound | link |
+|---|---|---|---|---|---|---|
+{rounds}
+
+One request takes the same rounds at every context. Those of a batch differ a little: \
+reductions of several requests are under way at once, and how they fall together depends on the \
+length of the sweeps. Prefill moves KV fragment by fragment round a ring, and each lets a credit leave \
+at once: CUBEs there affect each other about as often as a link is long.
 
 ## Many CUBEs in one process, 8K tokens
 
@@ -149,9 +189,10 @@ def main():
         alone.append(f"| {cubes} | {run['events']} | {run['rounds']} | "
                      f"{run['peak_rss_bytes'] / 2 ** 20:.0f} |")
     projected, parallelism, _, run = projection(program, context)
+    rounds = rounds_rows(program)
     with open(options.output, "w", encoding="utf-8") as file:
         file.write(TEXT.format(context=context, header=HEADER, strong="\n".join(strong),
-                               weak="\n".join(weak), alone="\n".join(alone),
+                               rounds="\n".join(rounds), weak="\n".join(weak), alone="\n".join(alone),
                                projected="\n".join(projected), parallelism=parallelism,
                                events=run["events"], critical=run["critical_events"],
                                event_ns=EVENT_NS, cores=CORES_PER_NODE, node_us=NODE_LATENCY_US,

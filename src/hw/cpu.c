@@ -2,12 +2,27 @@
  * command in flight touches what the next one needs, or while the queue it must enter is full; a
  * blocking command holds it until it has ended. */
 #include "hw/machine.h"
+#include "support/memory.h"
 
 #include <stddef.h>
 
 static void fail_recording(struct lp *lp, const struct pe *pe)
 {
     lp->error = pe->program->error;
+}
+
+/* What the queues accept bounds their number. */
+static void add_slots(struct pe *pe)
+{
+    uint32_t count = pe->slots_count == 0 ? SLOTS_START : 2 * pe->slots_count;
+    if (count > NO_SLOT)
+        error_bug("a PE has %u commands in flight", pe->slots_count);
+    pe->slots = memory_resize(pe->slots, count, sizeof *pe->slots);
+    pe->in_flight = memory_resize(pe->in_flight, count, sizeof *pe->in_flight);
+    pe->free_slots = memory_resize(pe->free_slots, count, sizeof *pe->free_slots);
+    while (count > pe->slots_count)
+        pe->free_slots[pe->free_count++] = (uint16_t)--count;
+    pe->slots_count += pe->free_count;
 }
 
 /* Takes the next command into a slot. False: none to issue now. */
@@ -22,7 +37,7 @@ static bool take(struct lp *lp, struct pe *pe)
         return false;
     }
     if (pe->free_count == 0)
-        error_bug("a PE has more commands in flight than its queues accept");
+        add_slots(pe);
     cpu->draft = pe->free_slots[--pe->free_count];
     struct slot *slot = &pe->slots[cpu->draft];
     slot->command = *command;

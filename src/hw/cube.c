@@ -100,23 +100,6 @@ static void init_queues(struct cube *cube, uint32_t number)
     }
 }
 
-/* All that the queues accept, one more that blocks the CPU and one that it has taken and cannot
- * issue. */
-static void init_slots(const struct hw_params *params, struct pe *pe)
-{
-    uint64_t count = params->sched.queue_commands + params->dma.queue_commands + 2;
-    for (int i = 0; i < QUEUES; i++)
-        if (pe->ipcq.queue[i].peer != NO_PEER)
-            count += 2 * params->ipcq.queue_commands;
-    if (count >= NO_SLOT)
-        error_bug("%llu commands in flight", (unsigned long long)count);
-    pe->slots = memory_new(count, sizeof *pe->slots);
-    pe->in_flight = memory_new(count, sizeof *pe->in_flight);
-    pe->free_slots = memory_new(count, sizeof *pe->free_slots);
-    while (count > 0)
-        pe->free_slots[pe->free_count++] = (uint16_t)--count;
-}
-
 static void init_pe(struct cube *cube, uint32_t number)
 {
     const struct hw_params *params = cube->params;
@@ -137,7 +120,6 @@ static void init_pe(struct cube *cube, uint32_t number)
         pe->hbm.refresh_at_ps[i] = params->hbm.refresh_interval_ps;
     outlook_init(&pe->outlook, &cube->cost, number);
     init_queues(cube, number);
-    init_slots(params, pe);
 }
 
 struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trace_sink *trace)

@@ -9,7 +9,7 @@
 #include "hw/outlook.h"
 #include "hw/server.h"
 
-enum { RANGES = 8, CHANNELS_MAX = 64, NO_SLOT = 0xffff };
+enum { RANGES = 8, CHANNELS_MAX = 64, SLOTS_START = 8, NO_SLOT = 0xffff };
 
 /* Bytes [first, end) of one memory. */
 struct range {
@@ -167,7 +167,8 @@ struct pe {
     struct program *program;
     uint64_t emissions; /* commands of the program that make something leave the CUBE */
     struct outlook outlook;
-    struct slot *slots;   /* the table of commands in flight: room for all that queues accept */
+    struct slot *slots; /* the table of commands in flight */
+    uint32_t slots_count;
     uint16_t *free_slots; /* stack */
     uint32_t free_count;
     uint16_t *in_flight; /* issued and not ended, in no order */

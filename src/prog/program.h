@@ -3,6 +3,7 @@
 #define AHBM_PROG_PROGRAM_H
 
 #include <signal.h>
+#include <stddef.h>
 
 #include "prog/command.h"
 #include "support/error.h"
