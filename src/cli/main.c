@@ -177,6 +177,7 @@ static int run(const struct group *group, struct options *options)
     if (config != NULL && check_ranks(group, config_params(config), &err)) {
         char *text = config_text(config);
         options->study.stop = &stop_signal;
+        options->study.crowded = environment_ranks_here() > environment_processors();
         options->study.progress = options->progress ? progress : NULL;
         status = study_run(group, config_params(config), text, &options->study, &report, &err);
         memory_free(text);

@@ -84,6 +84,19 @@ static void print_outlook(const struct study_run_facts *run, const struct summar
                 share * ranks->cubes < 1 ? (double)ranks->cubes : 1 / share);
 }
 
+/* Of the time of the processors that the ranks can use, the part that went into the model; the rest
+ * is synchronisation. */
+static double processors_share(const struct study_run_facts *run, const struct summary_ranks *ranks)
+{
+    double busy = run->model_s.mean + run->sync_s.mean, processors = ranks->here;
+    if (ranks->here > ranks->processors)
+        processors = ranks->processors;
+    if (busy <= 0)
+        return 1;
+    double share = run->model_processor_s.mean * ranks->here / (processors * busy);
+    return share < 1 ? share : 1;
+}
+
 static void print_stats(const struct study_report *report, const struct summary_ranks *ranks,
                         FILE *out)
 {
@@ -92,12 +105,18 @@ static void print_stats(const struct study_report *report, const struct summary_
     for (uint32_t i = 0; i < report->count; i++)
         steps += report->points[i].gemm_steps;
     double busy = run->model_s.mean + run->sync_s.mean;
+    double worked = processors_share(run, ranks);
     fprintf(out,
             "stats: %.3f M events/s and %.3f M GEMM steps/s in %.3f s of model and "
             "synchronisation (%.1f %% synchronisation)\n",
             busy > 0 ? 1e-6 * (double)run->events / busy : 0.0,
-            busy > 0 ? 1e-6 * (double)steps / busy : 0.0, busy,
-            busy > 0 ? 100.0 * run->sync_s.mean / busy : 0.0);
+            busy > 0 ? 1e-6 * (double)steps / busy : 0.0, busy, 100.0 * (1 - worked));
+    if (ranks->here > ranks->processors)
+        fprintf(
+            out,
+            "stats: %u ranks share %u processors: %.3f s of their time went into the model; the "
+            "ranks' own times below count waiting for a processor\n",
+            ranks->here, ranks->processors, run->model_processor_s.mean * ranks->ranks);
     fprintf(out, "stats: %s synchronisation over %s%s%s\n", run->sync, run->transport,
             run->transport_note[0] != '\0' ? ", not shared memory: " : "", run->transport_note);
     fprintf(out,

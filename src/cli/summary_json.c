@@ -76,6 +76,8 @@ static json_t *run_json(const struct study_run_facts *run, uint32_t ranks)
                   "model_s", run->model_s.most, "sync_s", run->sync_s.most, "output_s",
                   run->output_s.most, "busiest_cube_events", (json_int_t)run->busiest_events);
     json_object_set_new(object, "critical_events", json_integer((json_int_t)run->critical_events));
+    json_object_set_new(object, "model_processor_s",
+                        json_real(run->model_processor_s.mean * ranks));
     json_object_set_new(object, "verify_s", json_real(run->verify_s));
     json_object_set_new(object, "model_s_per_rank", spread_json(&run->model_s));
     json_object_set_new(object, "sync_s_per_rank", spread_json(&run->sync_s));

@@ -5,6 +5,7 @@
 
 #include "pdes/engine_internal.h"
 #include "pdes/payload.h"
+#include "support/clock.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
@@ -373,13 +374,39 @@ static void agree_on_error(struct engine *engine, struct error *err)
     *err = found;
 }
 
+struct spent engine_clock(const struct engine *engine)
+{
+    return (struct spent){clock_wall(), engine->config.crowded ? clock_processor() : 0};
+}
+
+void engine_synchronised(struct engine *engine, struct spent begun)
+{
+    struct spent now = engine_clock(engine);
+    engine->sync.wall += now.wall - begun.wall;
+    engine->sync.processor += now.processor - begun.processor;
+}
+
+/* What was not synchronisation was the model. */
+static void note_times(struct engine *engine, struct spent begun)
+{
+    struct spent now = engine_clock(engine);
+    struct engine_stats *stats = &engine->stats;
+    stats->sync_s = engine->sync.wall;
+    stats->model_s = now.wall - begun.wall - stats->sync_s;
+    stats->model_processor_s = engine->config.crowded
+                                   ? now.processor - begun.processor - engine->sync.processor
+                                   : stats->model_s;
+}
+
 enum engine_result engine_run(struct engine *engine, struct error *err)
 {
     struct transport *transport = engine->config.transport;
     uint64_t messages = transport->messages, bytes = transport->bytes;
     transport->ops->connect(transport, engine->boxes, engine->boxes_count);
+    struct spent begun = engine_clock(engine);
     enum engine_result result =
         engine->config.sync == SYNC_NULL ? sync_null_run(engine) : sync_window_run(engine);
+    note_times(engine, begun);
     if (result == ENGINE_FAILED)
         agree_on_error(engine, err);
     engine->stats.messages = transport->messages - messages;

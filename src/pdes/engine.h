@@ -22,6 +22,7 @@ struct engine_config {
     const volatile sig_atomic_t *stop; /* the run ends early when it becomes non-zero; or NULL */
     enum sync_kind sync;
     enum queue_kind queue;
+    bool crowded; /* more processes than processors: tell their time apart (a little slower) */
 };
 
 /* What a run did, over all processes unless said otherwise. */
@@ -36,6 +37,8 @@ struct engine_stats {
     uint64_t critical_events;
     double model_s; /* this process, in handlers and promises */
     double sync_s;  /* this process, exchanging and waiting */
+    /* Of a processor, within model_s: less, when this process had to wait for one. */
+    double model_processor_s;
 };
 
 enum engine_result {

@@ -4,6 +4,11 @@
 
 #include "pdes/engine.h"
 
+/* Time on the wall, and of a processor when the processes share them. */
+struct spent {
+    double wall, processor;
+};
+
 struct engine {
     struct engine_config config;
     struct lp *lps; /* of this process */
@@ -18,6 +23,7 @@ struct engine {
     uint8_t *group_of; /* by LP */
     uint32_t groups;
     struct engine_stats stats;
+    struct spent sync; /* exchanging and waiting */
 };
 
 /* Between this process and a neighbour. */
@@ -43,6 +49,11 @@ struct view engine_look(struct engine *engine);
 
 /* Gives the LP a new promise. */
 void engine_renew_promise(struct lp *lp);
+
+struct spent engine_clock(const struct engine *engine);
+
+/* Since `begun` this process was exchanging or waiting. */
+void engine_synchronised(struct engine *engine, struct spent begun);
 
 /* A view as values for the transport, and how many. */
 static inline struct least *view_values(struct view *view)

@@ -8,7 +8,6 @@
  * together, as a window does: the least promise of all becomes everybody's horizon, whatever lies
  * between. */
 #include <sched.h>
-#include <time.h>
 
 #include "pdes/engine_internal.h"
 
@@ -23,13 +22,6 @@ struct null_run {
     bool tallying;
     uint64_t tally[TALLY_WORDS]; /* of the tally before */
 };
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static uint64_t held(const struct null_run *run, uint32_t i)
 {
@@ -255,10 +247,9 @@ enum engine_result sync_null_run(struct engine *engine)
     enum engine_result result;
     begin(&run, engine);
     for (bool over = false, fresh = true; !over;) {
-        double begun = seconds();
         if (fresh)
             advance(&run);
-        double advanced = seconds();
+        struct spent advanced = engine_clock(engine);
         if (fresh)
             serve_all(&run);
         fresh = receive(&run);
@@ -268,8 +259,7 @@ enum engine_result sync_null_run(struct engine *engine)
         } else if (!fresh) {
             sched_yield();
         }
-        engine->stats.model_s += advanced - begun;
-        engine->stats.sync_s += seconds() - advanced;
+        engine_synchronised(engine, advanced);
     }
     return result;
 }

@@ -9,16 +9,7 @@
  * A memoryless model (lp.h) can promise also for what is about to be exchanged: a message at time t
  * lets nothing arrive before t + reaction. Then the exchange carries the agreement, and the same
  * windows cost one synchronisation each. */
-#include <time.h>
-
 #include "pdes/engine_internal.h"
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void foresee(const struct engine *engine, const struct batch *batch, struct view *view)
 {
@@ -53,25 +44,25 @@ static void renew_promises(struct engine *engine)
 }
 
 /* One round up to the view that all agree on. */
-static struct view agree(struct engine *engine, double *sync_s)
+static struct view agree(struct engine *engine)
 {
     struct transport *transport = engine->config.transport;
     bool once = engine->config.model->memoryless;
     struct view view;
     if (once)
         view = look_ahead(engine);
-    double begun = seconds();
+    struct spent begun = engine_clock(engine);
     transport->ops->exchange(transport, view_values(&view), once ? view_count(engine) : 0);
-    *sync_s = seconds() - begun;
+    engine_synchronised(engine, begun);
     engine_deliver(engine);
     if (once) {
         renew_promises(engine);
         return view;
     }
     view = engine_look(engine);
-    begun = seconds();
+    begun = engine_clock(engine);
     transport->ops->minimum(transport, view_values(&view), view_count(engine));
-    *sync_s += seconds() - begun;
+    engine_synchronised(engine, begun);
     return view;
 }
 
@@ -105,19 +96,14 @@ static void set_limits(struct engine *engine, const struct view *view)
 enum engine_result sync_window_run(struct engine *engine)
 {
     enum engine_result result;
-    double mark = seconds(), sync_s = 0;
     for (bool ends = false; !ends;) {
-        struct view view = agree(engine, &sync_s);
+        struct view view = agree(engine);
         engine->stats.rounds++;
-        engine->stats.sync_s += sync_s;
         ends = over(&view, &result);
         if (!ends) {
             set_limits(engine, &view);
             engine_process(engine);
         }
-        double now = seconds();
-        engine->stats.model_s += now - mark - sync_s;
-        mark = now;
     }
     return result;
 }

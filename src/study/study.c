@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "io/results.h"
 #include "kernels/registry.h"
@@ -14,6 +13,7 @@
 #include "study/point.h"
 #include "study/summary.h"
 #include "study/verify.h"
+#include "support/clock.h"
 #include "support/memory.h"
 
 struct study {
@@ -27,13 +27,6 @@ struct study {
     struct value_source *source; /* NULL: only times are simulated */
     struct error *err;
 };
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static uint64_t peak_rss_bytes(void)
 {
@@ -195,12 +188,12 @@ static bool keep(struct study *study, struct point *point)
     struct point_summary *summary = &report->points[report->count];
     struct measurement measurement;
     uint64_t *group_latency_ps = memory_new(problem->groups, sizeof *group_latency_ps);
-    double start = seconds();
+    double start = clock_wall();
     point_measure(point, &measurement);
     summary_make(point, &measurement, summary, group_latency_ps);
-    double summed = seconds();
+    double summed = clock_wall();
     bool ok = verify(study, point, summary);
-    double verified = seconds();
+    double verified = clock_wall();
     struct results_point result = describe(study, problem, &measurement, summary, group_latency_ps);
     if (result.trace != NULL)
         spool_finish(study->spool, study->err);
@@ -216,8 +209,9 @@ static bool keep(struct study *study, struct point *point)
     report->run.critical_events += group_max(study->group, measurement.stats.critical_events);
     report->run.model_s.most += measurement.stats.model_s;
     report->run.sync_s.most += measurement.stats.sync_s;
+    report->run.model_processor_s.most += measurement.stats.model_processor_s;
     report->run.verify_s += verified - summed;
-    report->run.output_s.most += seconds() - verified + summed - start;
+    report->run.output_s.most += clock_wall() - verified + summed - start;
     measurement_fini(&measurement);
     memory_free(group_latency_ps);
     return ok;
@@ -290,11 +284,12 @@ static void total(const struct group *group, struct study_run_facts *run, double
     run->messages = group_sum(group, run->messages);
     run->message_bytes = group_sum(group, run->message_bytes);
     run->peak_rss_bytes = group_max(group, peak_rss_bytes());
-    struct spread wall = {.most = seconds() - start};
+    struct spread wall = {.most = clock_wall() - start};
     spread_over(group, &wall);
     run->wall_s = wall.most;
     spread_over(group, &run->model_s);
     spread_over(group, &run->sync_s);
+    spread_over(group, &run->model_processor_s);
     spread_over(group, &run->output_s);
     struct spread verify = {.most = run->verify_s};
     spread_over(group, &verify);
@@ -345,7 +340,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
                             const char *config_text, const struct study_options *options,
                             struct study_report *report, struct error *err)
 {
-    double start = seconds();
+    double start = clock_wall();
     struct study study = {group, params, options, report, NULL, NULL, NULL, NULL, err};
     *report = (struct study_report){.run = {.sync = sync_name(options->sync)}};
     problem_check(params, options, err);

@@ -50,6 +50,7 @@ struct study_run_facts {
     uint64_t peak_rss_bytes;  /* of the largest process */
     double wall_s, verify_s;
     struct spread model_s, sync_s, output_s; /* what the processes spent their time on */
+    struct spread model_processor_s;         /* within model_s */
     const char *sync, *transport;
     char transport_note[256]; /* why it is not shared memory; empty: as it should be */
 };

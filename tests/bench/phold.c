@@ -154,7 +154,8 @@ static struct engine *build(const struct phold *phold, struct transport *transpo
                                    transport,
                                    NULL,
                                    phold->options.null ? SYNC_NULL : SYNC_WINDOW,
-                                   phold->options.queue};
+                                   phold->options.queue,
+                                   false};
     struct engine *engine = engine_new(&config);
     for (uint32_t a = 0; a < lps; a++) {
         if (engine_lp(engine, a) == NULL)

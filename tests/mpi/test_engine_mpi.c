@@ -250,7 +250,7 @@ static struct engine *build(const struct program *program, struct transport *tra
 {
     struct engine_config config = {program->lps, program->bits, &models[program->memoryless],
                                    transport,    &stop,         way.sync,
-                                   way.queue};
+                                   way.queue,    true};
     struct engine *engine = engine_new(&config);
     for (uint32_t a = 0; a < program->lps; a++)
         for (uint32_t b = 0; b < a; b++)
