@@ -24,25 +24,25 @@ struct cause {
     uint8_t kind; /* enum trace_cause */
 };
 
-/* A command in flight. */
+/* A command in flight; what every sub-tile touches comes first. */
 struct slot {
-    struct command command;
-    uint32_t place; /* in pe->in_flight */
-    uint64_t number;
-    uint64_t issue_ps, start_ps;
-    uint64_t least_end_ps;  /* it does not end before; 0: nothing known (promise.c) */
-    uint64_t last_fragment; /* messages: of this command, counted over its queue from 1 ... */
-    uint64_t message;       /* ... and its own number in its queue, from 0 */
-    struct cause cause;
-    struct range reads[RANGES], writes[RANGES];
-    uint32_t n_reads, n_writes;
-    /* transfers: bytes not yet done; composites: the scheduler's plan */
+    /* transfers and messages: bytes not yet done; composites: the scheduler's plan */
     uint64_t bytes_left;
     uint64_t m_tiles, k_tiles, n_tiles;
     uint64_t fetch_k, fetch_n, fetch_addr; /* next sub-tile */
     uint64_t steps_left, k_left;           /* sub-tiles of the plan; of the current output tile */
     uint64_t n_done;                       /* output tiles */
     uint64_t epilogues_left;
+    uint64_t least_end_ps; /* it does not end before; 0: nothing known (forecast.c) */
+    uint64_t number;       /* in the program, from 1 */
+    struct command command;
+    uint32_t place;         /* in pe->in_flight */
+    uint64_t last_fragment; /* messages: of this command, counted over its queue from 1 ... */
+    uint64_t message;       /* ... and its own number in its queue, from 0 */
+    uint64_t issue_ps, start_ps;
+    struct cause cause;
+    struct range reads[RANGES], writes[RANGES];
+    uint32_t n_reads, n_writes;
 };
 
 enum cpu_state { CPU_IDLE, CPU_READY, CPU_STALLED, CPU_BLOCKED, CPU_ENDED };
@@ -104,9 +104,9 @@ struct dma {
     struct dma_fetch *fetches; /* room for `pipeline_depth` */
     uint32_t fetches_count;
     uint64_t outstanding;
-    uint64_t channel_free_ps[CHANNELS_MAX];
     uint64_t last_issue_ps; /* requests leave in order */
     struct activity activity;
+    uint64_t channel_free_ps[CHANNELS_MAX];
 };
 
 struct hbm_share {
@@ -162,26 +162,25 @@ struct link {
     uint64_t bytes, packets, wait_max_ps;
 };
 
+/* What every sub-tile touches comes first. */
 struct pe {
-    struct cpu cpu;
-    struct program *program;
-    uint64_t emissions; /* commands of the program that make something leave the CUBE */
-    struct outlook outlook;
     struct slot *slots; /* the table of commands in flight */
-    uint32_t slots_count;
-    uint16_t *free_slots; /* stack */
-    uint32_t free_count;
-    uint16_t *in_flight; /* issued and not ended, in no order */
-    uint32_t in_flight_count;
     struct sched sched;
-    struct dma dma;
     struct server gemm, math;
     uint64_t gemm_last, math_last; /* number of the last command they served */
     uint64_t scratch_steps;        /* accepted of plans that need nothing from HBM */
     struct hbm_share hbm;
+    struct dma dma;
+    struct pe_result result;
+    struct cpu cpu;
+    uint32_t slots_count, free_count, in_flight_count;
+    uint16_t *free_slots; /* stack */
+    uint16_t *in_flight;  /* issued and not ended, in no order */
+    struct program *program;
+    uint64_t emissions; /* commands of the program that make something leave the CUBE */
+    struct outlook outlook;
     struct ipcq ipcq;
     struct link links[DIRECTIONS];
-    struct pe_result result;
 };
 
 /* A packet that lies in the LP's queue and will be passed on to another CUBE. */
