@@ -8,8 +8,10 @@ need_packages("h5py")
 import h5py  # noqa: E402
 
 SCHEMA_VERSION = 1
-NEEDED = {"batch", "case", "commands", "context", "cubes_per_group", "fits", "group", "kv_bytes",
-          "latency_ps", "mlo", "phase", "reduce_cube", "reduce_pe"}  # of /points
+NEEDED = {"batch", "case", "commands", "context", "cube_link_bytes", "cubes_per_group", "fits", "group",
+          "group_latency_ps", "kernel", "kv_bytes", "latency_ps", "mlo", "pe_link_bytes", "phase",
+          "query_len", "reduce_cube", "reduce_pe", "shards"}  # of /points
+TRACE_NAMES = ("op", "fn", "cause")
 
 
 def _open(path):
@@ -44,6 +46,8 @@ class StudyFile:
                 self.machine = read_machine(file["config/machine"][0].decode())
                 self.points = {name: values[()] for name, values in file["points"].items()}
                 self.kinds = [k.decode() for k in file["points/commands"].attrs["last_axis"]]
+                self.traced = {int(name.rpartition("_")[2]) for name, trace
+                               in file.get("trace", {}).items() if "commands" in trace}
             except (KeyError, OSError, AttributeError):
                 die(f"{path}: incomplete: /config/machine or /points cannot be read")
         for name in sorted(NEEDED - set(self.points)):
@@ -51,6 +55,16 @@ class StudyFile:
 
     def text(self, name, point):
         return self.points[name][point].decode()
+
+    def trace(self, point):
+        """The records of a point, and the names of their codes."""
+        try:
+            with _open(self.path) as file:
+                names = {name: [text.decode() for text in file["trace"].attrs[name]]
+                         for name in TRACE_NAMES}
+                return file[f"trace/point_{point:06d}/commands"][()], names
+        except (KeyError, OSError, AttributeError):
+            die(f"{self.path}: the trace of point {point} cannot be read")
 
     def group_counts(self, point, group=0):
         """{kind: commands} of the CUBEs of one group."""

@@ -1,182 +1,206 @@
 #!/usr/bin/env python3
-"""Tables of docs/kernels.md, from runs: which kernel moves what, and how long it takes.
+"""Makes the tables of docs/kernels.md from runs.
 
-    kernel_tables.py prefill [--context 8K 32K]    the cases, shards, spilling against rotating
-    kernel_tables.py baselines [--context 8K]      what tree, ring and folding gain
-    kernel_tables.py panels [--context 1K]         {single, multi} user x {prefill, decode}
-    kernel_tables.py batch [--context 8K 128K]     hidden reductions; the report's closing questions
-    kernel_tables.py issue [--context 8K]          composite, dot, softmax_merge under issue costs
+Prints them, or with --update puts each between its two marks in the document
+(<!-- table NAME --> and <!-- end NAME -->). Exit status: 0 done; 1 a run failed, or with
+--check the document's tables are not those of the runs; 2 bad usage.
 """
 
-import argparse
-import sys
 import tempfile
 
-from _program import Program, add_program_option, in_parallel, shapes
+from _program import in_parallel, shapes
+from _tables import run, table
 
-MIB = 1 << 20
-FREE_ISSUE = tuple(word for kind in ("composite", "dot", "load", "store", "math", "send", "recv", "wait")
-                   for word in ("--set", f"cpu.issue_{kind}_ns=0"))
+KI, MIB = 1 << 10, 1 << 20
+CASES = (1, 2, 3, 4)
+BATCH = 16  # requests of the table of hidden reductions
+REQUESTS = (1, 8, 64)
+BATCH_CONTEXTS = (8 * KI, 128 * KI)
+ISSUE_CONTEXTS = (1 * KI, 8 * KI, 32 * KI, 128 * KI)
+COSTS = ("composite", "dot", "load", "store", "math", "send", "recv", "wait")
+FREE_ISSUE = tuple(word for kind in COSTS for word in ("--set", f"cpu.issue_{kind}_ns=0"))
+FORMS = (("composite", ()), ("dot", ("--gemm", "dot")),
+         ("softmax_merge", ("--form", "softmax_merge")))
 
 
 def us(point):
     return point["latency_ps"] / 1e6
 
 
-def print_table(head, rows):
-    print("| " + " | ".join(head) + " |")
-    print("|" + "---|" * len(head))
-    for row in rows:
-        print("| " + " | ".join(f"{cell:.3g}" if isinstance(cell, float) and cell < 10
-                                else f"{cell:.1f}" if isinstance(cell, float) else str(cell)
-                                for cell in row) + " |")
-    print()
+def kv_mib(point):
+    return f"{point['kv_bytes_per_cube'] / MIB:g}"
 
 
-def run_all(program, rows):
-    """rows: (cells, arguments). The first point of each, in order."""
-    points = in_parallel([lambda a=arguments: program.points(*a)[0] for _, arguments in rows])
-    return [(cells, point) for (cells, _), point in zip(rows, points)]
+def text_of(cell):
+    if not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.3g}" if cell < 10 else f"{cell:.1f}"
 
 
-def prefill(program, contexts):
-    variants = [(case, "prefill", "contiguous") for case in (1, 2, 3, 4)]
-    variants += [(case, "prefill", shards) for case in (1, 2) for shards in ("striped", "zigzag")]
-    variants += [(case, "prefill-rotate", "striped" if case == 1 else "contiguous")
-                 for case in (1, 4)]
-    for context in contexts:
-        rows = [((case, kernel, shards if case < 3 else "-"),
-                 ("--kernel", kernel, "--case", str(case), "--context", context, "--shards", shards))
-                for case, kernel, shards in variants]
-        print(f"Prefill of {context} tokens, one group of 8 CUBEs:\n")
-        print_table(("case", "kernel", "shards", "us", "MACs: most / mean PE", "CUBE links MiB",
+def tokens(count):
+    return f"{count / KI:g}K"
+
+
+def make(head, rows):
+    return table(head, [[text_of(cell) for cell in row] for row in rows])
+
+
+def per_request(point, requests):
+    fits = "" if point["fits"] else ", no"
+    return f"{us(point) / requests:.2f} ({kv_mib(point)} MiB{fits})"
+
+
+class Kernels:
+    """The questions; each method is a table."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def each(self, rows):
+        """rows: (cells, arguments). The first point of each, in order."""
+        points = in_parallel([lambda a=arguments: self.program.points(*a)[0]
+                              for _, arguments in rows])
+        return [(cells, point) for (cells, _), point in zip(rows, points)]
+
+    # ---- prefill ----
+
+    def prefill(self, context, variants):
+        """The fastest in bold."""
+        rows = self.each([((case, kernel, shards),
+                           ("--kernel", kernel, "--case", str(case), "--context", str(context),
+                            *(("--shards", shards) if shards != "-" else ())))
+                          for case, kernel, shards in variants])
+        least = min(us(point) for _, point in rows)
+        return make(("case", "kernel", "shards", "µs", "MACs: most / mean PE", "CUBE links MiB",
                      "IPCQ MiB", "HBM read MiB", "KV/CUBE MiB"),
-                    [(*cells, us(p), p["gemm_imbalance"], p["cube_link_bytes"] / MIB,
-                      p["sent_bytes"] / MIB, p["read_bytes"] / MIB, p["kv_bytes_per_cube"] / MIB)
-                     for cells, p in run_all(program, rows)])
+                    [(*cells, f"**{us(p):.1f}**" if us(p) == least else us(p), p["gemm_imbalance"],
+                      p["cube_link_bytes"] / MIB, p["sent_bytes"] / MIB, p["read_bytes"] / MIB,
+                      kv_mib(p)) for cells, p in rows])
 
+    def prefill_8k(self):
+        dealt = [(case, "prefill", shards) for case in (1, 2)
+                 for shards in ("contiguous", "striped", "zigzag")]
+        return self.prefill(8 * KI, [*dealt, (3, "prefill", "-"), (4, "prefill", "-"),
+                                     (1, "prefill-rotate", "striped"), (4, "prefill-rotate", "-")])
 
-def gain(points, name, better, worse):
-    ratio = points[worse]["latency_ps"] / points[better]["latency_ps"]
-    return (name, worse, us(points[worse]), better, us(points[better]), ratio)
+    def prefill_32k(self):
+        return self.prefill(32 * KI, [
+            (1, "prefill", "striped"), (1, "prefill", "zigzag"), (2, "prefill", "striped"),
+            (2, "prefill", "zigzag"), (3, "prefill", "-"), (4, "prefill", "-"),
+            (1, "prefill-rotate", "striped"), (4, "prefill-rotate", "-")])
 
+    # ---- baselines ----
 
-def baselines(program, contexts):
-    for context in contexts:
-        rows = [((f"decode {shape} {mlo}",), ("--case", "4", "--context", context,
-                                              *shapes(shape, mlo == "packed")))
-                for shape in ("chain", "tree") for mlo in ("separate", "packed")]
-        rows += [((f"fan-out {mlo}",), ("--kernel", "decode-fanout", "--mlo", mlo, "--context",
-                                        context)) for mlo in ("separate", "packed")]
-        rows += [(("MHA",), ("--kernel", "decode-mha", "--case", "4", "--context", context)),
-                 (("ring",), ("--kernel", "prefill", "--case", "4", "--context", context)),
-                 (("K/V fan-out",), ("--kernel", "prefill-fanout", "--context", context))]
-        points = {cells[0]: point for cells, point in run_all(program, rows)}
-        print(f"Baselines at {context} tokens, one group of 8 CUBEs:\n")
-        print_table(("gain of", "baseline", "us", "against", "us", "ratio"), [
-            gain(points, "chain", "decode chain separate", "fan-out separate"),
-            gain(points, "tree", "decode tree separate", "fan-out separate"),
-            gain(points, "tree, packed", "decode tree packed", "fan-out packed"),
-            gain(points, "folding G", "decode chain separate", "MHA"),
-            gain(points, "ring, skip, overlap", "ring", "K/V fan-out")])
-        print_table(("kernel", "IPCQ copies", "DMA reads", "KV/CUBE MiB"),
-                    [(name, p["commands"]["ipcq_copy"], p["commands"]["dma_read"],
-                      p["kv_bytes_per_cube"] / MIB) for name, p in points.items()])
+    def baselines(self):
+        context = ("--context", "8K")
+        rows = [(f"decode, {name}", ("--case", "4", *context, *shapes(shape, packed)))
+                for name, shape, packed in (("chain", "chain", False), ("tree", "tree", False),
+                                            ("tree, packed", "tree", True))]
+        rows += [(f"fan-out, {mlo}", ("--kernel", "decode-fanout", "--mlo", mlo, *context))
+                 for mlo in ("separate", "packed")]
+        rows += [("MHA", ("--kernel", "decode-mha", "--case", "4", *context)),
+                 ("ring (case 4)", ("--kernel", "prefill", "--case", "4", *context)),
+                 ("K/V fan-out", ("--kernel", "prefill-fanout", *context))]
+        points = dict(self.each(rows))
+        pairs = (("chain", "decode, chain", "fan-out, separate"),
+                 ("tree", "decode, tree", "fan-out, separate"),
+                 ("tree, packed", "decode, tree, packed", "fan-out, packed"),
+                 ("folding G", "decode, chain", "MHA"),
+                 ("ring, skip, overlap", "ring (case 4)", "K/V fan-out"))
 
+        def cells(name):
+            return name, us(points[name]), points[name]["commands"]["ipcq_copy"]
 
-def panels(program, contexts):
-    for context in contexts:
-        rows = [((user, phase), ("--kernel", f"panel-{user}-{phase}", "--context", context))
-                for user in ("single", "multi") for phase in ("prefill", "decode")]
-        print(f"Panels at {context} tokens:\n")
-        print_table(("user", "phase", "us", "requests", "us per request", "IPCQ copies",
+        return make(("gain of", "baseline", "µs", "IPCQ copies", "against", "µs", "IPCQ copies",
+                     "ratio"),
+                    [(gain, *cells(worse), *cells(better), us(points[worse]) / us(points[better]))
+                     for gain, better, worse in pairs])
+
+    # ---- panels ----
+
+    def panels(self):
+        """All four in one run; the one that deals query positions also dealt otherwise."""
+        points = [(p["kernel"], "contiguous" if p["kernel"] == "panel-single-prefill" else "-", p)
+                  for p in self.program.points("--kernel", "panels", "--context", "1K")]
+        dealt = self.program.points("--kernel", "panel-single-prefill", "--context", "1K",
+                                    "--shards", "zigzag")
+        points.insert(1, ("panel-single-prefill", "zigzag", dealt[0]))
+        return make(("kernel", "shards", "µs", "requests", "µs per request", "IPCQ copies",
                      "KV/CUBE MiB"),
-                    [(*cells, us(p), p["batch"], us(p) / p["batch"], p["commands"]["ipcq_copy"],
-                      p["kv_bytes_per_cube"] / MIB) for cells, p in run_all(program, rows)])
+                    [(name, shards, us(p), p["batch"], us(p) / p["batch"],
+                      p["commands"]["ipcq_copy"], kv_mib(p)) for name, shards, p in points])
+
+    # ---- batches ----
+
+    def latency_us(self, *arguments):
+        return us(self.program.points(*arguments)[0])
+
+    def hidden(self, context, kernel, more):
+        """Latency of a batch, one reduction, and the fraction of the batch's reductions that does
+        not show. Sweeps alone are those of one PE with a PE's share of the tokens."""
+        batch = ("--batch", str(BATCH))
+        case = ("--kernel", kernel, "--case", "4", "--context", str(context), *more)
+        alone = ("--kernel", "decode-one-pe", "--context", str(context // 64))
+        many = self.latency_us(*case, *batch)
+        reduction = self.latency_us(*case) - self.latency_us(*alone)
+        shown = many - self.latency_us(*alone, *batch)
+        return many, reduction, 1 - shown / (BATCH * reduction)
+
+    def hidden_reductions(self):
+        rows = [(tokens(context), kernel, name, *self.hidden(context, kernel, more))
+                for context in BATCH_CONTEXTS for kernel in ("decode", "decode-pipelined")
+                for name, more in (("chain", shapes("chain")),
+                                   ("tree, packed", shapes("tree", True)))]
+        return make(("context", "kernel", "reduction", "µs", "one reduction µs", "hidden"), rows)
+
+    def requests(self):
+        places = [(context, requests) for context in BATCH_CONTEXTS for requests in REQUESTS]
+        points = dict(self.each([
+            ((context, requests, case),
+             ("--kernel", "decode-pipelined", "--case", str(case), "--context", str(context),
+              "--batch", str(requests)))
+            for context, requests in places for case in CASES]))
+        return make(("context", "requests", *(f"case {case}" for case in CASES)),
+                    [(tokens(context), requests,
+                      *(per_request(points[context, requests, case], requests) for case in CASES))
+                     for context, requests in places])
+
+    def mixed(self):
+        """Eight short requests and a long one."""
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write("1K\n" * 4 + "128K\n" + "1K\n" * 4)
+            file.flush()
+            points = self.program.cases("--kernel", "decode-pipelined", "--requests", file.name)
+        return make(("", *(f"case {case}" for case in CASES)),
+                    [("µs", *(us(points[case]) for case in CASES)),
+                     ("KV/CUBE MiB", *(kv_mib(points[case]) for case in CASES))])
+
+    # ---- issue cost ----
+
+    def issue(self):
+        places = [(context, case) for context in ISSUE_CONTEXTS for case in (2, 3, 4)]
+        columns = [(form, costs) for form, _ in FORMS for costs in ("per kind", "0")]
+        settings = {"per kind": (), "0": FREE_ISSUE}
+        points = dict(self.each([
+            ((context, case, form, costs),
+             ("--case", str(case), "--context", str(context), *options, *settings[costs]))
+            for context, case in places for form, options in FORMS for costs in settings]))
+        return table(("context", "case", *(f"{form}, {costs}" for form, costs in columns)),
+                     [(tokens(context), str(case),
+                       *(f"{us(points[context, case, *column]):.2f}" for column in columns))
+                      for context, case in places])
 
 
-def tokens(context):
-    return int(context[:-1]) * {"K": 1 << 10, "M": 1 << 20}[context[-1]] if context[-1] in "KM" \
-        else int(context)
-
-
-def hidden(program, context, batch, kernel, more):
-    """The fraction of the batch's reductions that its latency does not show. Sweeps alone are those
-    of one PE with a PE's share of the tokens."""
-    share = str(max(1, tokens(context) // 64))
-    one, many, sweep, sweeps = (program.points(*arguments)[0]["latency_ps"] for arguments in (
-        ("--kernel", kernel, "--case", "4", "--context", context, *more),
-        ("--kernel", kernel, "--case", "4", "--context", context, "--batch", str(batch), *more),
-        ("--kernel", "decode-one-pe", "--context", share),
-        ("--kernel", "decode-one-pe", "--context", share, "--batch", str(batch))))
-    reduction = one - sweep
-    return many / 1e6, reduction / 1e6, 1 - (many - sweeps) / (batch * reduction)
-
-
-def batch(program, contexts):
-    rows = []
-    for context in contexts:
-        for kernel in ("decode", "decode-pipelined"):
-            for name, more in (("chain", shapes("chain")), ("tree, packed", shapes("tree", True))):
-                rows.append((context, kernel, name, *hidden(program, context, 16, kernel, more)))
-    print("Sixteen requests, case 4: how much of the reductions is hidden:\n")
-    print_table(("context", "kernel", "reduction", "us", "one reduction us", "hidden"), rows)
-    rows = [((context, requests, case),
-             ("--case", str(case), "--context", context, "--batch", str(requests), "--kernel",
-              "decode-pipelined"))
-            for context in contexts for requests in (1, 8, 64) for case in (1, 2, 3, 4)]
-    points = {cells: point for cells, point in run_all(program, rows)}
-    print("Data parallelism in the batch: us per request (and KV per CUBE, one layer):\n")
-    print_table(("context", "requests", "case 1", "case 2", "case 3", "case 4"), [
-        (context, requests, *(f"{us(p) / requests:.2f} ({p['kv_bytes_per_cube'] / MIB:.1f} MiB"
-                              f"{'' if p['fits'] else ', does not fit'})"
-                              for p in (points[context, requests, case] for case in (1, 2, 3, 4))))
-        for context in contexts for requests in (1, 8, 64)])
-    mixed(program)
-
-
-def mixed(program):
-    """Eight short requests and one long one."""
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
-        file.write("1K\n" * 4 + "128K\n" + "1K\n" * 4)
-        file.flush()
-        rows = [((case,), ("--case", str(case), "--requests", file.name, "--kernel",
-                           "decode-pipelined")) for case in (1, 2, 3, 4)]
-        print("Mixed: one request of 128K tokens among eight of 1K:\n")
-        print_table(("case", "us", "KV/CUBE MiB"),
-                    [(*cells, us(p), p["kv_bytes_per_cube"] / MIB)
-                     for cells, p in run_all(program, rows)])
-
-
-def issue(program, contexts):
-    for context in contexts:
-        forms = (("composite", ()), ("dot", ("--gemm", "dot")),
-                 ("softmax_merge", ("--form", "softmax_merge")))
-        rows = [((case, cost, name), ("--case", str(case), "--context", context, *form, *settings))
-                for case in (2, 3, 4) for cost, settings in (("per kind", ()), ("free", FREE_ISSUE))
-                for name, form in forms]
-        print(f"Decode of {context} tokens under two models of issue cost:\n")
-        print_table(("case", "issue", "form", "us"),
-                    [(*cells, us(p)) for cells, p in run_all(program, rows)])
-
-
-TABLES = {"prefill": (prefill, ["8K", "32K"]), "baselines": (baselines, ["8K"]),
-          "panels": (panels, ["1K"]), "batch": (batch, ["8K", "128K"]), "issue": (issue, ["8K"])}
+TABLES = {"prefill": Kernels.prefill_8k, "prefill-32k": Kernels.prefill_32k,
+          "baselines": Kernels.baselines, "panels": Kernels.panels,
+          "hidden": Kernels.hidden_reductions, "requests": Kernels.requests,
+          "mixed": Kernels.mixed, "issue": Kernels.issue}
+SLOW = ("prefill-32k",)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=[*TABLES, "all"])
-    parser.add_argument("--context", nargs="+", metavar="S")
-    add_program_option(parser)
-    options = parser.parse_args()
-    program = Program(options.program)
-    for name in TABLES if options.table == "all" else [options.table]:
-        function, contexts = TABLES[name]
-        function(program, options.context or contexts)
-    return 0
+    run(__doc__, TABLES, Kernels, SLOW)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

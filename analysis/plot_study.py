@@ -6,46 +6,15 @@ study-context shows latency over context when the file has several. Exit status:
 1 a figure could not be written, 2 the file or an option is wrong.
 """
 
-import argparse
-import os
+from _common import Parser, die
+from _figures import (BLUE, CASE_LABELS, CASE_LINES, GREEN, MIB, ORANGE, RED, TALL_SIZE,
+                      add_output_options, make_folder, new_figure, save, set_cases, style, tokens)
+from _study_file import StudyFile
 
-from _common import Parser, die, need_packages
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-need_packages("h5py", "matplotlib", "numpy")
-import matplotlib  # noqa: E402
-
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator  # noqa: E402
-
-from _study_file import StudyFile  # noqa: E402
-
-FORMATS = ("png", "svg")
-KI, MIB = 1024, 1024 * 1024
-# Okabe and Ito's colours, which colour-blind readers can tell apart.
-BLUE, ORANGE, GREEN, RED, SKY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9"
-CASE_LABELS = {1: "Case 1\nCube-SP\nPE-TP", 2: "Case 2\nCube-Repl\nPE-TP",
-               3: "Case 3\nCube-Repl\nPE-SP", 4: "Case 4 ★\nCube-SP\nPE-SP"}
-CASE_LINES = {1: dict(color=SKY, marker="o", linestyle="--", markersize=6.5, fillstyle="none"),
-              2: dict(color=ORANGE, marker="s", linestyle="-.", markersize=3.5),
-              3: dict(color=BLUE, marker="^", linestyle="-", markersize=3.5),
-              4: dict(color=RED, marker="*", linestyle="-", markersize=6)}
 COUNTS = (("ipcq_copy", "IPCQ copies", BLUE), ("dma_read", "DMA reads", ORANGE),
           ("dma_write", "DMA writes", GREEN))
-STYLE = {"font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 8.5,
-         "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True,
-         "axes.grid": True, "axes.grid.axis": "y", "grid.color": "#dddddd", "grid.linewidth": 0.6,
-         "legend.frameon": False, "figure.dpi": 200,
-         "svg.hashsalt": "ahbm-pdes", "svg.fonttype": "path"}
-SIZE = (4.6, 2.6)  # inches: a column of a paper
-TALL_SIZE = (4.6, 3.0)
-
-
-def tokens(count):
-    for unit, size in (("M", KI * KI), ("K", KI)):
-        if count >= size and count % (size // 8) == 0:
-            return f"{count / size:g}{unit}"
-    return f"{count:g}"
 
 
 class Study:
@@ -85,18 +54,6 @@ class Study:
         shape = " + ".join(dict.fromkeys((text("reduce_pe", point), text("reduce_cube", point))))
         return (f"S = {tokens(context)}, B = {number['batch'][point]}, G = {heads}, "
                 f"C = {number['cubes_per_group'][point]}, {shape}, {text('mlo', point)} (m, l, O)")
-
-
-def new_figure(title, ylabel, size=SIZE):
-    figure, axes = pyplot.subplots(figsize=size, layout="constrained")
-    axes.set_title(title, loc="left", pad=9)
-    axes.set_ylabel(ylabel)
-    return figure, axes
-
-
-def set_cases(axes, cases):
-    axes.set_xticks(range(len(cases)), [CASE_LABELS[case] for case in cases])
-    axes.tick_params(axis="x", length=0)
 
 
 def draw_bars(study, context, value, title, ylabel, text):
@@ -170,32 +127,10 @@ def draw_context(study):
     return figure
 
 
-def save(figure, stem, options):
-    for suffix in options.format:
-        path = os.path.join(options.output_dir, f"{stem}.{suffix}")
-        metadata = {"Date": None} if suffix == "svg" else {"Software": None}
-        try:
-            figure.savefig(path, metadata=metadata)
-        except OSError as error:
-            die(f"{path}: {error.strerror}", 1)
-        print(path)
-    pyplot.close(figure)
-
-
-def formats(text):
-    chosen = text.split(",")
-    if not set(chosen) <= set(FORMATS):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list of {', '.join(FORMATS)}")
-    return chosen
-
-
 def parse_options():
     parser = Parser(description=__doc__.splitlines()[0])
     parser.add_argument("file", metavar="FILE.h5", help="result file")
-    parser.add_argument("--output-dir", metavar="DIR", default=".",
-                        help="where the figures go, made if missing (default: here)")
-    parser.add_argument("--format", type=formats, default=list(FORMATS), metavar="LIST",
-                        help="png, svg or png,svg (default)")
+    add_output_options(parser)
     parser.add_argument("--context", type=int, metavar="S",
                         help="context of the bars (default: 8192 if there, else the least)")
     return parser.parse_args()
@@ -214,11 +149,8 @@ def main():
     options = parse_options()
     study = Study(StudyFile(options.file))
     context = choose_context(study, options.context)
-    try:
-        os.makedirs(options.output_dir, exist_ok=True)
-    except OSError as error:
-        die(f"{options.output_dir}: {error.strerror}")
-    with matplotlib.rc_context(STYLE):
+    make_folder(options)
+    with style():
         save(draw_latency(study, context), "study-latency", options)
         save(draw_memory(study, context), "study-memory", options)
         save(draw_counts(study, context), "study-commands", options)

@@ -7,10 +7,10 @@ Prints them, or with --update puts each between its two marks in the document
 """
 
 import functools
-import re
 
-from _common import Parser, die
-from _program import Program, RunError, add_program_option, in_parallel, set_copy_costs, shapes
+from _common import die
+from _program import RunError, in_parallel, set_copy_costs, shapes
+from _tables import run, table
 from fit_ipcq import fit
 
 CASES = (1, 2, 3, 4)
@@ -21,12 +21,6 @@ CONTEXT_MIN, CONTEXT_MAX = 256, KI * KI
 PRECISION = 0.01  # of a crossover
 VARIANTS = [(shape, packed) for shape in ("chain", "tree") for packed in (False, True)]
 FITS = ("chain", "tree")
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(row) + " |" for row in [head, *rows]]
-    lines.insert(1, "|---" + "|---:" * (len(head) - 1) + "|")
-    return "\n".join(lines)
 
 
 def us(point):
@@ -260,54 +254,8 @@ TABLES = {"cases": Study.cases_off, "redundant": Study.cases_redundant,
           "groups": Study.groups, "forms": Study.forms, "memory": Study.memory}
 
 
-def replace(text, name, content, path):
-    start, end = f"<!-- table {name} -->", f"<!-- end {name} -->"
-    pattern = re.escape(start) + r"\n(.*\n)?" + re.escape(end)
-    new, count = re.subn(pattern, lambda _: f"{start}\n{content}\n{end}", text, flags=re.DOTALL)
-    if count != 1:
-        die(f"{path}: lines '{start}' and '{end}' are needed once each, in this order")
-    return new
-
-
-def read(path):
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read()
-    except OSError as error:
-        die(f"{path}: {error.strerror}")
-
-
-def parse_options():
-    parser = Parser(description=__doc__.splitlines()[0])
-    parser.add_argument("--update", metavar="FILE.md", help="put the tables into this document")
-    parser.add_argument("--check", metavar="FILE.md", help="compare with this document's tables")
-    parser.add_argument("--only", metavar="NAME", choices=TABLES, help="one table: %(choices)s")
-    add_program_option(parser)
-    return parser.parse_args()
-
-
 def main():
-    options = parse_options()
-    path = options.update or options.check
-    text = read(path) if path else ""
-    study = Study(Program(options.program))
-    try:
-        tables = {name: make(study) for name, make in TABLES.items()
-                  if options.only in (None, name)}
-    except RunError as error:
-        die(str(error), 1)
-    if not path:
-        print("\n\n".join(f"{name}:\n\n{content}" for name, content in tables.items()))
-        return
-    new = text
-    for name, content in tables.items():
-        new = replace(new, name, content, path)
-    if options.check and new != text:
-        die(f"{path}: the tables are not those of the runs (--update {path} renews them)", 1)
-    if options.update:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(new)
-    print(f"{path}: {len(tables)} tables, {study.program.runs} runs")
+    run(__doc__, TABLES, Study)
 
 
 if __name__ == "__main__":

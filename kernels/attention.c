@@ -39,24 +39,49 @@ static void merge_tile(struct tl *tl, const struct tile_pair *pair, uint64_t j,
     tl_add_to(tl, state->o, state->o, o);
 }
 
-/* The scores of tile j + 1 are started before the softmax of tile j. The running maximum changes
- * between two buffers so that the last one is the state's. */
-static void sweep_tiled(struct tl *tl, const struct tile_pair *pair, const struct state *state)
+/* A state whose maximum changes between two buffers with every tile, so that after the last one it
+ * is the state's. */
+struct running {
+    struct state state;
+    struct tl_tensor m[2];
+    uint64_t tiles;
+};
+
+static struct running running_new(struct tl *tl, const struct state *state, uint64_t tiles)
 {
-    uint64_t tiles = tile_count(&pair->source);
-    struct tl_tensor m[2] = {state->m, tl_empty(tl, state->m.rows, 1, TL_F32)};
-    struct state running = *state;
-    running.m = m[tiles % 2];
-    state_clear(tl, &running);
-    for (uint64_t j = 0; j < tiles; j++) {
+    return (struct running){*state, {state->m, tl_empty(tl, state->m.rows, 1, TL_F32)}, tiles};
+}
+
+/* The maximum of what came before tile `j`. */
+static struct tl_tensor maximum_before(const struct running *running, uint64_t j)
+{
+    return running->m[(running->tiles - j) % 2];
+}
+
+/* Tiles `first` and later, the scores of which have been started. The scores of tile j + 1 are
+ * started before the softmax of tile j. */
+static void merge_tiles(struct tl *tl, const struct tile_pair *pair, uint64_t first,
+                        const struct running *running)
+{
+    for (uint64_t j = first; j < running->tiles; j++) {
         tile_start_values(tl, pair, j);
-        if (j + 1 < tiles)
+        if (j + 1 < running->tiles)
             tile_start_keys(tl, pair, j + 1);
         TL_SCRATCH_SCOPE(tl)
         {
-            merge_tile(tl, pair, j, state, m[(tiles - j) % 2], m[(tiles - j - 1) % 2]);
+            merge_tile(tl, pair, j, &running->state, maximum_before(running, j),
+                       maximum_before(running, j + 1));
         }
     }
+}
+
+static void sweep_tiled(struct tl *tl, const struct tile_pair *pair, const struct state *state)
+{
+    struct running running = running_new(tl, state, tile_count(&pair->source));
+    struct state start = *state;
+    start.m = maximum_before(&running, 0);
+    state_clear(tl, &start);
+    merge_tiles(tl, pair, 0, &running);
 }
 
 /* The buffers of the two-composite form, in turn: P and the correction of a tile. */
@@ -81,23 +106,44 @@ static void start_output(struct tl *tl, const struct tile_source *source, const 
 }
 
 /* Two composites per tile and nothing else; the first of tile j + 1 goes before the second of j. */
-static void sweep_softmax_merge(struct tl *tl, const struct tile_source *source,
-                                const struct state *state)
+static void sweep_merges(struct tl *tl, const struct tile_source *source, const struct state *state,
+                         uint64_t tiles)
 {
     uint32_t rows = source->q.rows;
-    uint64_t tiles = tile_count(source);
     struct merge_buffers buffers;
     for (uint32_t i = 0; i < 2; i++) {
         buffers.p[i] = tl_empty(tl, rows, tile_width(source, 0), TL_BF16);
         buffers.corr[i] = tl_empty(tl, rows, 1, TL_F32);
     }
-    state_clear(tl, state);
     start_merge(tl, source, state, &buffers, 0);
     for (uint64_t j = 0; j < tiles; j++) {
         if (j + 1 < tiles)
             start_merge(tl, source, state, &buffers, j + 1);
         start_output(tl, source, state, &buffers, j);
     }
+}
+
+/* The composite cannot mask: the last tiles, those that need it, are merged by commands. */
+static void sweep_softmax_merge(struct tl *tl, const struct tile_source *source,
+                                const struct state *state)
+{
+    uint64_t tiles = tile_count(source), plain = tiles;
+    while (plain > 0 && tile_needs_mask(source, plain - 1))
+        plain--;
+    if (plain == tiles) {
+        state_clear(tl, state);
+        sweep_merges(tl, source, state, tiles);
+        return;
+    }
+    struct running running = running_new(tl, state, tiles);
+    struct state start = *state;
+    start.m = maximum_before(&running, plain);
+    state_clear(tl, &start);
+    if (plain > 0)
+        sweep_merges(tl, source, &start, plain);
+    struct tile_pair pair = tile_pair_new(tl, source);
+    tile_start_keys(tl, &pair, plain);
+    merge_tiles(tl, &pair, plain, &running);
 }
 
 static enum tl_form form_of(struct tl *tl, const struct tile_source *source)
@@ -113,9 +159,6 @@ static enum tl_form form_of(struct tl *tl, const struct tile_source *source)
                 (unsigned long long)source->tokens, (unsigned long long)tiles, launch->tile);
     if (launch->form == TL_FORM_SOFTMAX_MERGE && launch->gemm == TL_GEMM_DOT)
         tl_fail(tl, "the softmax_merge form is made of composites: it cannot use dots");
-    if (launch->form == TL_FORM_SOFTMAX_MERGE && launch->query_len > 1)
-        tl_fail(tl, "the softmax_merge form cannot mask: it takes one query position, not %u",
-                launch->query_len);
     return launch->form;
 }
 

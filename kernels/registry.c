@@ -62,6 +62,14 @@ static const struct tl_kernel_info entries[] = {
     {0},
 };
 
+static const char *const panels[] = {"panel-single-prefill", "panel-single-decode",
+                                     "panel-multi-prefill", "panel-multi-decode", NULL};
+
+static const struct kernel_set sets[] = {
+    {"panels", "the four panels, one after another", panels},
+    {0},
+};
+
 const struct tl_kernel_info *kernel_list(void)
 {
     return entries;
@@ -73,4 +81,9 @@ const struct tl_kernel_info *kernel_find(const char *name)
         if (strcmp(entry->name, name) == 0)
             return entry;
     return NULL;
+}
+
+const struct kernel_set *kernel_sets(void)
+{
+    return sets;
 }

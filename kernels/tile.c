@@ -43,17 +43,32 @@ struct tl_tensor tile_values(struct tl *tl, const struct tile_source *source, ui
                   tile_width(source, j), source->launch->head_dim, TL_BF16);
 }
 
+static uint64_t first_query(const struct tile_source *source)
+{
+    return source->context - source->launch->query_len;
+}
+
+static uint64_t first_key(const struct tile_source *source, uint64_t j)
+{
+    return source->first + j * source->launch->tile * source->stride;
+}
+
+bool tile_needs_mask(const struct tile_source *source, uint64_t j)
+{
+    uint64_t last = first_key(source, j) + (tile_width(source, j) - 1) * source->stride;
+    return last > first_query(source);
+}
+
 void tile_mask(struct tl *tl, const struct tile_source *source, uint64_t j, struct tl_tensor scores)
 {
     const struct tl_launch *launch = source->launch;
-    uint64_t query = source->context - launch->query_len;
-    uint64_t key = source->first + j * launch->tile * source->stride;
-    if (key + (scores.cols - 1) * source->stride <= query)
+    if (!tile_needs_mask(source, j))
         return;
     TL_SCRATCH_SCOPE(tl)
     {
-        struct tl_tensor mask = tl_causal_mask(tl, scores.rows, scores.cols, query,
-                                               launch->query_len, key, source->stride);
+        struct tl_tensor mask =
+            tl_causal_mask(tl, scores.rows, scores.cols, first_query(source), launch->query_len,
+                           first_key(source, j), source->stride);
         tl_add_to(tl, scores, scores, mask);
     }
 }

@@ -37,8 +37,10 @@ uint32_t tile_width(const struct tile_source *source, uint64_t j);
 struct tl_tensor tile_keys(struct tl *tl, const struct tile_source *source, uint64_t j);
 struct tl_tensor tile_values(struct tl *tl, const struct tile_source *source, uint64_t j);
 
-/* Adds the causal mask to the scores of tile `j` when one of its tokens is later than the first
- * query position. */
+/* Whether tile `j` has a token that is later than the first query position. */
+bool tile_needs_mask(const struct tile_source *source, uint64_t j);
+
+/* Adds the causal mask to the scores of tile `j` if it needs one. */
 void tile_mask(struct tl *tl, const struct tile_source *source, uint64_t j,
                struct tl_tensor scores);
 

@@ -31,10 +31,17 @@ static bool check(const struct options *options, const char *option, const char 
     return true;
 }
 
+static bool check_kernels(const struct options *options, struct error *err)
+{
+    for (uint32_t i = 0; i < options->study.kernels_count; i++)
+        if (!check(options, "kernel", options->study.kernels[i], err))
+            return false;
+    return true;
+}
+
 bool files_check(const struct options *options, struct error *err)
 {
     return check(options, "tensors", options->study.tensors, err) &&
            check(options, "config", options->config, err) &&
-           check(options, "requests", options->requests, err) &&
-           check(options, "kernel", options->study.kernel, err);
+           check(options, "requests", options->requests, err) && check_kernels(options, err);
 }

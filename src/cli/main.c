@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/summary.h"
 #include "study/inputs.h"
+#include "study/plan.h"
 #include "study/study.h"
 #include "support/memory.h"
 
@@ -53,21 +54,11 @@ static int leave_early(const struct error *err, int *argc, char ***argv)
     return (int)err->code;
 }
 
-static void progress(uint32_t point, uint32_t points, uint32_t case_number, uint64_t context)
+static void progress(uint32_t point, uint32_t points, const char *kernel, uint32_t case_number,
+                     uint64_t context)
 {
-    fprintf(stderr, "ahbm-pdes: point %u of %u: case %u, %llu tokens\n", point + 1, points,
-            case_number, (unsigned long long)context);
-}
-
-static void list_points(const struct study_options *study)
-{
-    for (uint32_t i = 0; i < study_points(study); i++) {
-        uint32_t case_number = 0;
-        uint64_t context = 0;
-        study_point(study, i, &case_number, &context);
-        printf("%s case %u context %llu batch %u\n", phase_name(study_phase(study)), case_number,
-               (unsigned long long)context, study_batch(study));
-    }
+    fprintf(stderr, "ahbm-pdes: point %u of %u: kernel %s, case %u, %llu tokens\n", point + 1,
+            points, kernel, case_number, (unsigned long long)context);
 }
 
 /* What may be said of the machine without simulating. */
@@ -80,9 +71,9 @@ static void act_on_machine(const struct options *options, struct error *err)
         config = machine_make(options, label, text, bytes, err);
     if (config != NULL && options->action == ACTION_PRINT_CONFIG)
         config_print(config, stdout);
-    else if (config != NULL && study_check(config_params(config), &options->study, err) &&
+    else if (config != NULL && plan_check(config_params(config), &options->study, err) &&
              inputs_check(config_params(config), &options->study, err))
-        list_points(&options->study);
+        study_list_points(config_params(config), &options->study, stdout);
     config_free(config);
     memory_free(label);
     memory_free(text);

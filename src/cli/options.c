@@ -5,6 +5,7 @@
 
 #include "cli/options_table.h"
 #include "cli/words.h"
+#include "study/kernel.h"
 #include "support/memory.h"
 
 struct parse {
@@ -80,8 +81,7 @@ static bool set_problem(int key, const char *text, struct study_options *study, 
     case KEY_MESSAGE:
         return words_number("message", text, 32, UINT64_C(64) << 20, &study->message, err);
     case KEY_KERNEL:
-        study->kernel = text;
-        return true;
+        return kernel_names(text, study, err);
     default:
         return parse_some("cubes-per-group", text, "1, 4, 8, and all CUBEs of a SIP",
                           &study->cubes_per_group, err);
@@ -322,6 +322,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
 void options_fini(struct options *options)
 {
     memory_free(options->study.contexts);
+    kernel_names_free(&options->study);
     memory_free(options->study.request_contexts);
     memory_free(options->assignments);
 }

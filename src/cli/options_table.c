@@ -30,8 +30,8 @@ static const struct argp_option table[] = {
      0},
     {"kernel", KEY_KERNEL, "NAME|FILE.so", 0,
      "Kernel to run: a shipped one (see --list-kernels) or a shared object of your own (default: "
-     "the "
-     "phase's)",
+     "the phase's). A list like decode,./mine.so runs each in turn; panels stands for the four "
+     "panels",
      0},
     {0, 0, 0, 0, "The machine:", 2},
     {"config", KEY_CONFIG, "FILE", 0,

@@ -1,6 +1,7 @@
 #include "cli/summary.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define MIB (1024.0 * 1024.0)
 
@@ -8,11 +9,32 @@
 #define ALL_BUT 0.9
 enum { FEW_EVENTS = 50 };
 
-static void print_header(FILE *out)
+/* Width of the column of kernels: none when all points have the same. */
+static int kernel_width(const struct study_report *report)
 {
+    size_t longest = 0;
+    bool several = false;
+    for (uint32_t i = 0; i < report->count; i++) {
+        size_t length = strlen(report->points[i].kernel);
+        longest = length > longest ? length : longest;
+        several = several || strcmp(report->points[i].kernel, report->points[0].kernel) != 0;
+    }
+    return several ? (int)longest : 0;
+}
+
+static void print_kernel(const char *kernel, int width, FILE *out)
+{
+    if (width > 0)
+        fprintf(out, "%-*s ", width, kernel);
+}
+
+static void print_header(int width, FILE *out)
+{
+    print_kernel("kernel", width, out);
     fprintf(out, "%-8s %4s %9s %6s %12s %10s %5s %12s %12s %-16s %-18s\n", "phase", "case",
             "context", "batch", "latency", "KV/CUBE", "fits", "IPCQ copies", "DMA reads",
             "busiest engine", "MAC array");
+    print_kernel("", width, out);
     fprintf(out, "%-8s %4s %9s %6s %12s %10s %5s %12s %12s %-16s %-18s\n", "", "", "tokens", "",
             "us", "MiB", "", "group/all", "group/all", "of the run", "busy / useful");
 }
@@ -24,13 +46,14 @@ static void print_pair(FILE *out, uint64_t group, uint64_t all)
     fprintf(out, " %12s", text);
 }
 
-static void print_point(const struct point_summary *point, FILE *out)
+static void print_point(const struct point_summary *point, int width, FILE *out)
 {
     char busiest[48], array[48];
     snprintf(busiest, sizeof busiest, "%s %.1f %%", engine_kind_name(point->busiest),
              100.0 * point->busiest_share);
     snprintf(array, sizeof array, "%.1f %% / %.1f %%", 100.0 * point->gemm_busy_share,
              100.0 * point->gemm_useful_share);
+    print_kernel(point->kernel, width, out);
     fprintf(out, "%-8s %4u %9" PRIu64 " %6u %12.3f %10.3f %5s", point->phase, point->case_number,
             point->context, point->batch, 1e-6 * (double)point->latency_ps,
             (double)point->kv_bytes_per_cube / MIB, point->fits ? "yes" : "no");
@@ -39,12 +62,15 @@ static void print_point(const struct point_summary *point, FILE *out)
     fprintf(out, " %-16s %-18s\n", busiest, array);
 }
 
-static void print_verification(const struct study_report *report, FILE *out)
+static void print_verification(const struct study_report *report, int width, FILE *out)
 {
-    fprintf(out, "\n%-8s %4s %9s %6s  %-12s %12s %12s\n", "phase", "case", "context", "batch",
+    fputc('\n', out);
+    print_kernel("kernel", width, out);
+    fprintf(out, "%-8s %4s %9s %6s  %-12s %12s %12s\n", "phase", "case", "context", "batch",
             "verification", "relative RMS", "largest");
     for (uint32_t i = 0; i < report->count; i++) {
         const struct point_summary *point = &report->points[i];
+        print_kernel(point->kernel, width, out);
         fprintf(out, "%-8s %4u %9" PRIu64 " %6u  %-12s %12.3e %12.3e\n", point->phase,
                 point->case_number, point->context, point->batch,
                 point->verify_passed ? "passed" : "FAILED", point->verify_rms_relative,
@@ -136,11 +162,12 @@ void summary_print_table(const struct study_report *report, const struct summary
                          bool stats, FILE *out)
 {
     const struct study_run_facts *run = &report->run;
-    print_header(out);
+    int width = kernel_width(report);
+    print_header(width, out);
     for (uint32_t i = 0; i < report->count; i++)
-        print_point(&report->points[i], out);
+        print_point(&report->points[i], width, out);
     if (report->count > 0 && report->points[0].verified)
-        print_verification(report, out);
+        print_verification(report, width, out);
     fprintf(out, "%" PRIu64 " events, %" PRIu64 " rounds, %.3f s wall on %u rank%s\n", run->events,
             run->rounds, run->wall_s, ranks->ranks, ranks->ranks == 1 ? "" : "s");
     if (stats)

@@ -99,7 +99,7 @@ static const struct results_column columns[] = {
     POINT(verify_max_abs, HDF5_F64, "verify_max_abs", "1",
           "largest absolute error of the output; inf: an output is no number; -1: not verified; may "
           "differ in the last bits between types of processor"),
-    {"group_latency_ps", "ps", "kernel latency of each CUBE group", FROM_GROUP,
+    {"group_latency_ps", "ps", "kernel latency of each CUBE group; 0: the kernel has fewer", FROM_GROUP,
      {HDF5_U64, 0, 0, NULL}, 0, 1, NULL},
 
     PE_ARRAY(counts, COUNT_KINDS, count_at, "commands", "1",

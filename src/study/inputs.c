@@ -1,6 +1,7 @@
 #include "study/inputs.h"
 
 #include "io/tensors.h"
+#include "study/plan.h"
 #include "study/regions.h"
 #include "support/memory.h"
 #include "values/generator.h"
@@ -35,7 +36,7 @@ static struct value_source *file_source_new(struct tensors *tensors, uint32_t di
     return &file->base;
 }
 
-static bool check_shapes(const struct tensors *tensors, const struct hw_params *params,
+static bool check_kernel(const struct tensors *tensors, const struct hw_params *params,
                          const struct study_options *options, struct error *err)
 {
     for (uint32_t i = 0; i < options->contexts_count; i++) {
@@ -50,6 +51,17 @@ static bool check_shapes(const struct tensors *tensors, const struct hw_params *
             .head_dim = problem.launch.head_dim,
         };
         if (!tensors_check(tensors, &shape, err))
+            return false;
+    }
+    return true;
+}
+
+static bool check_shapes(const struct tensors *tensors, const struct hw_params *params,
+                         const struct study_options *options, struct error *err)
+{
+    for (uint32_t i = 0; i < plan_kernels(options); i++) {
+        struct study_options one = plan_options(options, i);
+        if (!check_kernel(tensors, params, &one, err))
             return false;
     }
     return true;

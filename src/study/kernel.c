@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/registry.h"
+#include "support/memory.h"
 
 static bool is_file(const char *name)
 {
@@ -52,6 +53,48 @@ static const struct tl_kernel_info *find(const char *name, struct error *err)
         error_set(err, ERROR_USAGE, "--kernel: there is no kernel '%.200s' (see --list-kernels)",
                   name);
     return info;
+}
+
+static void append(struct study_options *options, const char *name)
+{
+    options->kernels =
+        memory_resize(options->kernels, options->kernels_count + 1, sizeof *options->kernels);
+    options->kernels[options->kernels_count++] = memory_copy_text(name);
+}
+
+/* Appends a kernel's name, or those of a set. */
+static void append_all(struct study_options *options, const char *name)
+{
+    const struct kernel_set *set = kernel_sets();
+    while (set->name != NULL && strcmp(set->name, name) != 0)
+        set++;
+    if (set->name == NULL)
+        append(options, name);
+    else
+        for (const char *const *kernel = set->kernels; *kernel != NULL; kernel++)
+            append(options, *kernel);
+}
+
+bool kernel_names(const char *text, struct study_options *options, struct error *err)
+{
+    char *copy = memory_copy_text(text), *rest = copy, *name;
+    kernel_names_free(options);
+    while (err->code == ERROR_NONE && (name = strsep(&rest, ",")) != NULL)
+        if (*name == '\0')
+            error_set(err, ERROR_USAGE, "--kernel: '%.200s' has an empty name", text);
+        else
+            append_all(options, name);
+    memory_free(copy);
+    return err->code == ERROR_NONE;
+}
+
+void kernel_names_free(struct study_options *options)
+{
+    for (uint32_t i = 0; i < options->kernels_count; i++)
+        memory_free(options->kernels[i]);
+    memory_free(options->kernels);
+    options->kernels = NULL;
+    options->kernels_count = 0;
 }
 
 const struct tl_kernel_info *kernel_resolve(const struct study_options *options, struct error *err)

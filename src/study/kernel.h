@@ -7,6 +7,11 @@
 #include "study/options.h"
 #include "support/error.h"
 
+/* "NAME,NAME,...": options->kernels, a set's name replaced by the names in it. Whether there are
+ * such kernels is kernel_resolve()'s to tell. False with ERROR_USAGE when a name is empty. */
+bool kernel_names(const char *text, struct study_options *options, struct error *err);
+void kernel_names_free(struct study_options *options);
+
 /* Of options->kernel, or else the phase's; lives to the end of the program. NULL with ERROR_USAGE
  * when there is none, or when it contradicts --phase or --case. */
 const struct tl_kernel_info *kernel_resolve(const struct study_options *options, struct error *err);

@@ -20,7 +20,10 @@ struct study_options {
     uint64_t *contexts; /* tokens, in the order given */
     uint32_t contexts_count;
     uint64_t *request_contexts; /* of each request of the batch; NULL: all have the point's */
-    const char *kernel;         /* NULL: the phase's */
+    const char *kernel;         /* that one point runs; NULL: the phase's */
+    char **kernels; /* asked for, each in turn as `kernel`; NULL: `kernel` alone. Owned by whoever
+                       filled it (kernel_names()) */
+    uint32_t kernels_count;
     /* 0: not given, the kernel or the phase decides. */
     uint32_t batch, query_len, cubes_per_group, tile;
     uint32_t record_ahead, ring_depth;
@@ -42,7 +45,8 @@ struct study_options {
     const char *output;
     const volatile sig_atomic_t *stop; /* non-zero: end early */
     /* Called by rank 0 before each point; NULL: not. */
-    void (*progress)(uint32_t point, uint32_t points, uint32_t case_number, uint64_t context);
+    void (*progress)(uint32_t point, uint32_t points, const char *kernel, uint32_t case_number,
+                     uint64_t context);
 };
 
 #define STUDY_DEFAULT_CONTEXT 8192

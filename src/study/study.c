@@ -1,5 +1,6 @@
 #include "study/study.h"
 
+#include <inttypes.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "kernels/registry.h"
 #include "pdes/transport_choice.h"
 #include "study/inputs.h"
-#include "study/kernel.h"
+#include "study/plan.h"
 #include "study/point.h"
 #include "study/summary.h"
 #include "study/verify.h"
@@ -25,6 +26,7 @@ struct study {
     struct results *results;
     struct spool *spool;
     struct value_source *source; /* NULL: only times are simulated */
+    uint32_t groups;             /* CUBE groups of the kernel that has the most */
     struct error *err;
 };
 
@@ -43,70 +45,30 @@ static uint64_t peak_rss_bytes(void)
     return kib * 1024;
 }
 
-/* Whether the kernel leaves the placement to the cases. */
-static bool has_cases(const struct study_options *options)
-{
-    struct error ignored = {ERROR_NONE, ""};
-    const struct tl_kernel_info *kernel = kernel_resolve(options, &ignored);
-    return kernel == NULL || kernel->placement == TL_PLACE_BY_CASE;
-}
-
-static uint32_t cases_count(const struct study_options *options)
-{
-    uint32_t count = 0;
-    if (!has_cases(options))
-        return 1;
-    for (int i = 0; i < CASES; i++)
-        count += options->cases[i];
-    return count;
-}
-
-uint32_t study_points(const struct study_options *options)
-{
-    return cases_count(options) * options->contexts_count;
-}
-
-void study_point(const struct study_options *options, uint32_t index, uint32_t *case_number,
-                 uint64_t *context)
-{
-    uint32_t cases = cases_count(options), skip = index % cases;
-    *context = options->contexts[index / cases];
-    *case_number = 0;
-    if (!has_cases(options))
-        return;
-    for (uint32_t i = 0; i < CASES; i++)
-        if (options->cases[i] && skip-- == 0)
-            *case_number = i + 1;
-}
-
-enum tl_phase study_phase(const struct study_options *options)
-{
-    struct error ignored = {ERROR_NONE, ""};
-    return kernel_resolve(options, &ignored)->phase;
-}
-
-uint32_t study_batch(const struct study_options *options)
-{
-    struct error ignored = {ERROR_NONE, ""};
-    uint32_t batch = kernel_resolve(options, &ignored)->batch;
-    return options->batch ? options->batch : batch ? batch : 1;
-}
-
 void study_start(void)
 {
     results_start();
 }
 
-bool study_check(const struct hw_params *params, const struct study_options *options,
-                 struct error *err)
-{
-    return problem_check(params, options, err);
-}
-
 void study_list_kernels(FILE *out)
 {
     for (const struct tl_kernel_info *kernel = kernel_list(); kernel->name != NULL; kernel++)
-        fprintf(out, "%-20s %s\n", kernel->name, kernel->summary);
+        fprintf(out, "%-22s %s\n", kernel->name, kernel->summary);
+    for (const struct kernel_set *set = kernel_sets(); set->name != NULL; set++)
+        fprintf(out, "%-22s %s\n", set->name, set->summary);
+}
+
+void study_list_points(const struct hw_params *params, const struct study_options *options,
+                       FILE *out)
+{
+    for (uint32_t i = 0; i < plan_points(options); i++) {
+        struct plan_point at = plan_point(options, i);
+        struct problem problem;
+        problem_init(&problem, params, &at.options, at.case_number, at.context);
+        fprintf(out, "%s case %u context %" PRIu64 " batch %u kernel %s\n",
+                phase_name(problem.launch.phase), at.case_number, at.context, problem.launch.batch,
+                problem.kernel->name);
+    }
 }
 
 uint32_t study_cubes(const struct hw_params *params)
@@ -187,7 +149,7 @@ static bool keep(struct study *study, struct point *point)
     struct study_report *report = study->report;
     struct point_summary *summary = &report->points[report->count];
     struct measurement measurement;
-    uint64_t *group_latency_ps = memory_new(problem->groups, sizeof *group_latency_ps);
+    uint64_t *group_latency_ps = memory_new(study->groups, sizeof *group_latency_ps);
     double start = clock_wall();
     point_measure(point, &measurement);
     summary_make(point, &measurement, summary, group_latency_ps);
@@ -222,15 +184,14 @@ static enum study_status run_point(struct study *study, uint32_t index)
     const struct study_options *options = study->options;
     struct problem problem;
     struct point point;
-    uint32_t case_number = 0;
-    uint64_t context = 0;
-    study_point(options, index, &case_number, &context);
+    const struct plan_point at = plan_point(options, index);
+    problem_init(&problem, study->params, &at.options, at.case_number, at.context);
     if (options->progress && study->group->rank == 0)
-        options->progress(index, study_points(options), case_number, context);
-    problem_init(&problem, study->params, options, case_number, context);
-    bool traced = records_commands(options, context);
+        options->progress(index, plan_points(options), problem.kernel->name, at.case_number,
+                          at.context);
+    bool traced = records_commands(options, at.context);
     spool_reset(study->spool);
-    point_init(&point, study->group, &problem, study->transport, options,
+    point_init(&point, study->group, &problem, study->transport, &at.options,
                traced ? study->spool : NULL, study->source);
     enum engine_result result = point_run(&point, study->err);
     enum study_status status = result == ENGINE_STOPPED ? STUDY_STOPPED : STUDY_FAILED;
@@ -244,16 +205,15 @@ static bool open_output(struct study *study, const char *config_text)
 {
     const struct hw_params *params = study->params;
     const struct group *group = study->group;
-    struct problem problem;
-    problem_init(&problem, params, study->options, 1, study->options->contexts[0]);
+    study->groups = plan_groups(params, study->options);
     struct results_layout layout = {
         .version = AHBM_VERSION,
         .config = config_text,
         .seed = study->options->seed,
-        .points = study_points(study->options),
+        .points = plan_points(study->options),
         .cubes = geometry_cubes(&params->geometry),
         .pes = grid_size(params->geometry.pes),
-        .groups = problem.groups,
+        .groups = study->groups,
         .hbm_capacity_bytes = params->hbm.capacity_bytes,
         .model_layers = (uint32_t)params->model.layers,
         .summary = study->options->trace != TRACE_NONE,
@@ -319,7 +279,7 @@ static bool close_output(struct study *study, double start)
 static enum study_status run_all(struct study *study, double start)
 {
     enum study_status status = STUDY_DONE;
-    for (uint32_t i = 0; i < study_points(study->options) && status == STUDY_DONE; i++)
+    for (uint32_t i = 0; i < plan_points(study->options) && status == STUDY_DONE; i++)
         status = run_point(study, i);
     if (status == STUDY_DONE && !close_output(study, start))
         status = STUDY_FAILED;
@@ -341,9 +301,10 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
                             struct study_report *report, struct error *err)
 {
     double start = clock_wall();
-    struct study study = {group, params, options, report, NULL, NULL, NULL, NULL, err};
+    struct study study = {
+        .group = group, .params = params, .options = options, .report = report, .err = err};
     *report = (struct study_report){.run = {.sync = sync_name(options->sync)}};
-    problem_check(params, options, err);
+    plan_check(params, options, err);
     if (!group_agree(group, err))
         return STUDY_FAILED;
     if (options->verify) {
@@ -351,7 +312,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
         if (study.source == NULL)
             return STUDY_FAILED;
     }
-    report->points = memory_new(study_points(options), sizeof *report->points);
+    report->points = memory_new(plan_points(options), sizeof *report->points);
     open_transport(&study);
     enum study_status status = STUDY_FAILED;
     if (open_output(&study, config_text))

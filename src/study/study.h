@@ -68,7 +68,7 @@ enum study_status { STUDY_DONE, STUDY_FAILED, STUDY_STOPPED };
  * it would write, and crash on, what a failed run has left. */
 void study_start(void);
 
-/* Runs all points, contexts outermost, and writes options->output. Collective. On failure every
+/* Runs all points (plan.h) and writes options->output. Collective. On failure every
  * process has the same `err`; an older output file is untouched. A wrong output of a kernel is a
  * result: the study goes on, and report->wrong counts it. */
 enum study_status study_run(const struct group *group, const struct hw_params *params,
@@ -79,25 +79,16 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
  * on all processes. */
 bool study_verdict(const struct study_report *report, struct error *err);
 
-/* What study_run() checks first: problem against machine. */
-bool study_check(const struct hw_params *params, const struct study_options *options,
-                 struct error *err);
-
-/* What `options` ask for, as the kernel completes it; they must have passed study_check(). */
-enum tl_phase study_phase(const struct study_options *options);
-uint32_t study_batch(const struct study_options *options);
-
-/* One line per kernel, its name first. */
+/* One line per kernel and per set of kernels, its name first. */
 void study_list_kernels(FILE *out);
+
+/* One line per point; `options` must have passed plan_check(). */
+void study_list_points(const struct hw_params *params, const struct study_options *options,
+                       FILE *out);
 
 /* CUBEs of the machine: the most ranks that can take part. */
 uint32_t study_cubes(const struct hw_params *params);
 
 void study_report_fini(struct study_report *report);
-
-/* How many points, and the `index`-th one. */
-uint32_t study_points(const struct study_options *options);
-void study_point(const struct study_options *options, uint32_t index, uint32_t *case_number,
-                 uint64_t *context);
 
 #endif

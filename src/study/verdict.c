@@ -34,7 +34,7 @@ bool study_verdict(const struct study_report *report, struct error *err)
     describe(point, text);
     return error_set(err, ERROR_FAILED,
                      "verification failed at %u of %u points, first at %s case %u, context %" PRIu64
-                     ", batch %u: %s",
+                     ", batch %u, kernel %s: %s",
                      report->wrong, report->count, point->phase, point->case_number, point->context,
-                     point->batch, text);
+                     point->batch, point->kernel, text);
 }

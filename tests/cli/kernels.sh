@@ -3,6 +3,9 @@
 # is wrong is refused in one line.
 set -u
 work=$(mktemp -d) || exit 2
+if [ "$(id -u)" = 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
 trap 'rm -rf "$work"' EXIT
 failures=0
 
@@ -35,11 +38,46 @@ while read -r name _; do
     done
 done <"$work/list"
 
+# Several in one run: each point is what its kernel gives alone, whatever the number of ranks.
+facts() { # facts NAME ARGUMENT...: kernel, latency and digests of each point, to $work/NAME
+    local name=$1
+    shift
+    "$@" --output "$work/$name.h5" --trace none --format json --context 300,64 >"$work/json" ||
+        fail "$*"
+    grep -E '"(kernel|case|context|latency_ps|digest)"' "$work/json" >"$work/$name"
+}
+names="panel-single-prefill panel-single-decode panel-multi-prefill panel-multi-decode"
+for name in $names; do
+    facts "$name" "$AHBM_PDES" --kernel "$name"
+done
+(cd "$work" && cat $names) >"$work/apart"
+facts together "$AHBM_PDES" --kernel panels
+facts listed "$AHBM_PDES" --kernel "${names// /,}"
+facts ranks mpirun --oversubscribe -q -np 4 "$AHBM_PDES" --kernel panels
+for name in together listed ranks; do
+    diff "$work/apart" "$work/$name" || fail "panels $name differ from panels apart"
+done
+[ "$(grep -c '"digest"' "$work/apart")" = 8 ] || fail "eight points of panels"
+h5diff --exclude-path /run "$work/together.h5" "$work/ranks.h5" || fail "panels: files differ between ranks"
+
+# A case is for the kernels that take one; the table says which kernel a point ran.
+run --kernel decode,panel-single-decode --case 3,4 --context 64 || fail "$(cat "$work/stderr")"
+[ "$(grep -c '^decode  *decode  *[34]  *64' "$work/stdout")" = 2 ] || fail "two cases of decode"
+[ "$(grep -c '^panel-single-decode  *decode  *0  *64' "$work/stdout")" = 1 ] || fail "the panel once"
+run --kernel decode,decode --context 64 || fail "a kernel twice"
+grep -q '^phase' "$work/stdout" || fail "a column for one kernel"
+expect 2 "kernel nothing of the list: --kernel: there is no kernel 'nothing'" --kernel decode,nothing
+expect 2 "'decode,,prefill' has an empty name" --kernel decode,,prefill
+expect 2 "kernel prefill of the list: --phase: kernel prefill does prefill" \
+    --kernel decode,prefill --phase decode
+
 # States that pass through HBM; positions at the end of a context; requests of their own lengths.
 run --phase prefill --case 4 --context 2K --verify || fail "spilling: $(cat "$work/stderr")"
 run --kernel prefill-rotate --case 1,4 --context 2K --verify || fail "rotating: $(cat "$work/stderr")"
 run --phase prefill --context 600 --query-len 100 --verify || fail "chunk: $(cat "$work/stderr")"
 run --context 600 --query-len 3 --verify || fail "several positions: $(cat "$work/stderr")"
+run --context 600 --query-len 33 --tile 32 --form softmax_merge --verify ||
+    fail "softmax_merge, several positions: $(cat "$work/stderr")"
 for shards in striped zigzag; do
     run --phase prefill --case 1,2 --context 500 --shards $shards --verify ||
         fail "$shards: $(cat "$work/stderr")"
@@ -78,6 +116,8 @@ run --kernel "$work/mine.so" --context 3000 --batch 2 --format json || fail "$(c
 grep -q '"kernel": "mine"' "$work/stdout" || fail "the example's name"
 grep -q '"dma_read": 14,' "$work/stdout" || fail "2 requests of Q and 3 tiles: $(cat "$work/stdout")"
 (cd "$work" && "$AHBM_PDES" --kernel mine.so --quiet) || fail "a name without a folder"
+run --kernel "decode,$work/mine.so" --case 4 --context 64 || fail "a file in a list: $(cat "$work/stderr")"
+grep -q '^mine ' "$work/stdout" || fail "a file in a list"
 expect 1 "kernel mine, CUBE 0 PE 0, command 1" --kernel "$work/mine.so" --query-len 2
 
 echo 'int nothing;' >"$work/empty.c"

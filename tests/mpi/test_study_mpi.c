@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "io/config.h"
+#include "study/plan.h"
 #include "study/study.h"
 #include "support/memory.h"
 
@@ -186,7 +187,7 @@ static void run(const struct set *set, const struct part *part, const char *path
             fail("did not finish", set->name, part, err.text);
         for (uint32_t i = 0; i < report.count; i++)
             append_point(text, &report.points[i]);
-        if (report.count != study_points(&options))
+        if (report.count != plan_points(&options))
             fail("points are missing", set->name, part, "");
         memory_free(machine);
     } else {

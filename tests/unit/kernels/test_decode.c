@@ -191,10 +191,6 @@ static void test_errors(void)
     launch.gemm = TL_GEMM_DOT;
     check_error(&launch, "the softmax_merge form is made of composites");
     launch = study_launch(2);
-    launch.form = TL_FORM_SOFTMAX_MERGE;
-    launch.query_len = 2;
-    check_error(&launch, "the softmax_merge form cannot mask");
-    launch = study_launch(2);
     launch.phase = TL_PHASE_PREFILL;
     check_error(&launch, "this is a decode kernel");
     launch = study_launch(2);
@@ -425,11 +421,12 @@ static void test_values_of_positions(void)
 {
     for (int number = 1; number <= 4; number++)
         for (uint64_t context = 5; context <= 149; context += 36)
-            for (int gemm = 0; gemm < 2; gemm++) {
+            for (int way = 0; way < 3; way++) {
                 struct tl_launch launch = small_launch(number, context, 2);
                 launch.query_len = 5;
                 launch.q_stride = launch.o_stride = 512;
-                launch.gemm = (enum tl_gemm)gemm;
+                launch.gemm = way == 1 ? TL_GEMM_DOT : TL_GEMM_COMPOSITE;
+                launch.form = way == 2 ? TL_FORM_SOFTMAX_MERGE : TL_FORM_AUTO;
                 check_values(&launch);
             }
 }

@@ -1,7 +1,8 @@
 /* A point's problem: groups on the CUBEs, launch addresses, footprints, and what is refused. */
 #include "../check.h"
 #include "decode.h"
-#include "study/study.h"
+#include "study/kernel.h"
+#include "study/plan.h"
 
 enum { MIB = 1 << 20, BF16 = 2 };
 
@@ -264,23 +265,86 @@ static void test_refusals(void)
 
 static void test_points(void)
 {
-    uint64_t contexts[] = {8192, 100, 7}, context = 0;
+    uint64_t contexts[] = {8192, 100, 7};
     struct study_options options = decode_options();
     options.cases[1] = false;
     options.contexts = contexts;
     options.contexts_count = 3;
     static const uint32_t cases[] = {1, 3, 4};
-    EQUAL(study_points(&options), 9);
+    EQUAL(plan_points(&options), 9);
     for (uint32_t i = 0; i < 9; i++) {
-        uint32_t number = 0;
-        study_point(&options, i, &number, &context);
-        EQUAL(number, cases[i % 3]);
-        EQUAL(context, contexts[i / 3]);
+        struct plan_point at = plan_point(&options, i);
+        EQUAL(at.case_number, cases[i % 3]);
+        EQUAL(at.context, contexts[i / 3]);
     }
+}
+
+static void test_points_of_kernels(void)
+{
+    static const struct {
+        const char *kernel;
+        uint32_t case_number;
+        uint64_t context;
+    } wanted[] = {{"decode", 3, 64},
+                  {"decode", 4, 64},
+                  {"decode", 3, 7},
+                  {"decode", 4, 7},
+                  {"panel-single-prefill", 0, 64},
+                  {"panel-single-prefill", 0, 7},
+                  {"panel-single-decode", 0, 64},
+                  {"panel-single-decode", 0, 7},
+                  {"panel-multi-prefill", 0, 64},
+                  {"panel-multi-prefill", 0, 7},
+                  {"panel-multi-decode", 0, 64},
+                  {"panel-multi-decode", 0, 7}};
+    uint64_t contexts[] = {64, 7};
+    struct hw_params params = decode_machine(NULL);
+    struct error err = {ERROR_NONE, ""};
+    struct study_options options = {.cases = {false, false, true, true},
+                                    .cases_given = true,
+                                    .contexts = contexts,
+                                    .contexts_count = 2,
+                                    .ring_depth = 2};
+    CU_ASSERT_TRUE(kernel_names("decode,panels", &options, &err));
+    CU_ASSERT_TRUE(plan_check(&params, &options, &err));
+    EQUAL(plan_points(&options), 12);
+    EQUAL(plan_groups(&params, &options), 16);
+    for (uint32_t i = 0; i < 12; i++) {
+        struct plan_point at = plan_point(&options, i);
+        CU_ASSERT_STRING_EQUAL(at.options.kernel, wanted[i].kernel);
+        EQUAL(at.case_number, wanted[i].case_number);
+        EQUAL(at.context, wanted[i].context);
+    }
+    kernel_names_free(&options);
+}
+
+static void expect_list_refusal(const char *list, const char *part)
+{
+    uint64_t context = 64;
+    struct hw_params params = decode_machine(NULL);
+    struct error err = {ERROR_NONE, ""};
+    struct study_options options = {.cases = {true},
+                                    .cases_given = true,
+                                    .contexts = &context,
+                                    .contexts_count = 1,
+                                    .ring_depth = 2};
+    CU_ASSERT_FALSE(kernel_names(list, &options, &err) && plan_check(&params, &options, &err));
+    EQUAL(err.code, ERROR_USAGE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, part));
+    kernel_names_free(&options);
+}
+
+static void test_lists_refused(void)
+{
+    expect_list_refusal("decode,,prefill", "'decode,,prefill' has an empty name");
+    expect_list_refusal("", "has an empty name");
+    expect_list_refusal("decode,nothing", "kernel nothing of the list: --kernel: there is no");
+    expect_list_refusal("panels", "kernel panel-single-prefill of the list: --case: kernel");
 }
 
 CHECK_MAIN("study/problem", CHECK_TEST(test_tiling), CHECK_TEST(test_group_neighbours),
            CHECK_TEST(test_footprints_of_the_report), CHECK_TEST(test_footprints_add_up),
            CHECK_TEST(test_footprint_is_read), CHECK_TEST(test_left_over),
            CHECK_TEST(test_addresses), CHECK_TEST(test_launch), CHECK_TEST(test_refusals),
-           CHECK_TEST(test_points))
+           CHECK_TEST(test_points), CHECK_TEST(test_points_of_kernels),
+           CHECK_TEST(test_lists_refused))

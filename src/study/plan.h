@@ -1,0 +1,32 @@
+/* Which points a study has: kernels outermost, then contexts, then cases where the kernel leaves
+ * the placement to them. */
+#ifndef AHBM_STUDY_PLAN_H
+#define AHBM_STUDY_PLAN_H
+
+#include "hw/params.h"
+#include "study/options.h"
+#include "support/error.h"
+
+struct plan_point {
+    struct study_options options; /* those of its kernel alone: `kernel`; borrows the study's */
+    uint32_t case_number;         /* 0: the kernel has a placement of its own */
+    uint64_t context;
+};
+
+/* The kernels, and the options as each of them sees them: with --case in a list that also has
+ * kernels without cases, those run as they would without it. */
+uint32_t plan_kernels(const struct study_options *options);
+struct study_options plan_options(const struct study_options *options, uint32_t kernel);
+
+/* problem_check() of every kernel. */
+bool plan_check(const struct hw_params *params, const struct study_options *options,
+                struct error *err);
+
+/* How many points, and the `index`-th one. */
+uint32_t plan_points(const struct study_options *options);
+struct plan_point plan_point(const struct study_options *options, uint32_t index);
+
+/* CUBE groups of the kernel that has the most. `options` must have passed plan_check(). */
+uint32_t plan_groups(const struct hw_params *params, const struct study_options *options);
+
+#endif
