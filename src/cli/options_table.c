@@ -93,8 +93,9 @@ static const struct argp_option table[] = {
     {"sync", KEY_SYNC, "window|null", 0,
      "How the ranks keep in step; changes no result (default window)", 0},
     {"transport", KEY_TRANSPORT, "auto|mpi|shared", 0,
-     "How the ranks exchange events: shared memory when they are on one node, MPI otherwise; "
-     "changes no result (default auto)",
+     "How the ranks exchange events: shared memory inside a node and MPI between nodes, or MPI "
+     "alone "
+     "(also where a node lacks the memory; --stats tells); changes no result (default auto)",
      0},
     {"lookahead", KEY_LOOKAHEAD, "scout|link", 0,
      "What promises are made of: the scout's knowledge of the programs, or one link's latency, to "

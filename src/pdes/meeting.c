@@ -5,9 +5,11 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SPINS = 4096, YIELDS_CROWDED = 8, YIELDS = 64 };
+enum { NAP_NS = 1000 * 1000 }; /* of a sleeper that has something to do meanwhile */
 
 union line {
     _Alignas(64) struct least values[MEETING_VALUES];
@@ -50,24 +52,35 @@ static inline void relax(void)
 #endif
 }
 
-static void sleep_on(struct gate *gate, uint32_t round)
+static void sleep_on(struct gate *gate, uint32_t round, const struct timespec *longest)
 {
     atomic_fetch_add(&gate->sleepers, 1);
     if (atomic_load(&gate->round) == round)
-        syscall(SYS_futex, &gate->round, FUTEX_WAIT, round, NULL, NULL, 0);
+        syscall(SYS_futex, &gate->round, FUTEX_WAIT, round, longest, NULL, 0);
     atomic_fetch_sub(&gate->sleepers, 1);
+}
+
+void member_yield(const struct member *member)
+{
+    if (member->meanwhile != NULL)
+        member->meanwhile();
+    sched_yield();
 }
 
 static void await(const struct member *member, struct gate *gate, uint32_t round)
 {
+    static const struct timespec nap = {0, NAP_NS};
     uint32_t waited = 0;
     while (atomic_load_explicit(&gate->round, memory_order_acquire) == round) {
-        if (waited < member->spins)
+        if (waited < member->spins) {
             relax();
-        else if (waited < member->spins + member->yields)
-            sched_yield();
-        else
-            sleep_on(gate, round);
+        } else if (waited < member->spins + member->yields) {
+            member_yield(member);
+        } else {
+            sleep_on(gate, round, member->meanwhile != NULL ? &nap : NULL);
+            if (member->meanwhile != NULL)
+                member->meanwhile();
+        }
         waited++;
     }
 }
@@ -103,6 +116,21 @@ void member_minimum(struct member *member, struct least *values, uint32_t count)
         await(member, gate, round);
     }
     memcpy(values, result, count * sizeof *values);
+}
+
+/* A round of the same gate: between two all have met, so nobody still reads this result. */
+void member_publish(struct member *member, struct least *values, uint32_t count)
+{
+    struct gate *gate = &member->meeting->gate;
+    uint32_t round = member->round++;
+    struct least *result = gate->result[round & 1].values;
+    if (member->rank == 0) {
+        memcpy(result, values, count * sizeof *values);
+        open_gate(gate, round);
+    } else {
+        await(member, gate, round);
+        memcpy(values, result, count * sizeof *values);
+    }
 }
 
 static void collect_sums(const struct member *member, uint64_t *result)

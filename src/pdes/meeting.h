@@ -20,7 +20,8 @@ struct member {
     struct meeting *meeting;
     uint32_t rank, size;
     uint32_t round, tally_round;
-    uint32_t spins, yields; /* before the next kind of waiting */
+    uint32_t spins, yields;  /* before the next kind of waiting */
+    void (*meanwhile)(void); /* called now and then by whoever waits; NULL: nothing to do */
 };
 
 size_t meeting_bytes(uint32_t size);
@@ -31,6 +32,12 @@ void member_init(struct member *member, void *meeting, uint32_t rank, uint32_t s
 
 /* Merges the values of all members, in place. What a member wrote before, all see after. */
 void member_minimum(struct member *member, struct least *values, uint32_t count);
+
+/* Gives all members the values of member 0. Between two of these all meet. */
+void member_publish(struct member *member, struct least *values, uint32_t count);
+
+/* For a member that waits for something else than a meeting: lets the others go on. */
+void member_yield(const struct member *member);
 
 /* Sums without waiting: each member starts once, and asks until the sums are there. */
 void member_tally_start(struct member *member, const uint64_t values[TALLY_WORDS]);

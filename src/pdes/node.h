@@ -9,6 +9,11 @@
 
 #include "support/error.h"
 
+/* The processes of `comm` that are on this one's node, in their order: a communicator to be freed.
+ * Collective. AHBM_RANKS_PER_NODE=K in the environment, for tests: of a node, each K ranks in a row
+ * pass for a node of their own. */
+MPI_Comm node_split(MPI_Comm comm);
+
 struct node {
     MPI_Comm comm; /* a duplicate of the caller's */
     MPI_Win window;

@@ -70,8 +70,8 @@ static bool over(const struct view *view, enum engine_result *result)
 {
     if (view->stopped.first == 0)
         *result = ENGINE_STOPPED;
-    else if (view->failed.first != TIME_NEVER)
-        *result = ENGINE_FAILED;
+    else if (view->failed.first != TIME_NEVER && view->next.first > view->failed.first)
+        *result = ENGINE_FAILED; /* everything before it is done: no other LP failed earlier */
     else if (view->next.first == TIME_NEVER)
         *result = ENGINE_DONE;
     else

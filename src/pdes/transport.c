@@ -62,6 +62,18 @@ void batch_append(struct batch *batch, const struct event *events, uint32_t coun
     batch->bytes_count += bytes_count;
 }
 
+void batch_move(struct batch *into, struct batch *from)
+{
+    if (into->count == 0 && into->bytes_count == 0) {
+        struct batch empty = *into;
+        *into = *from;
+        *from = empty;
+    } else {
+        batch_append(into, from->events, from->count, from->bytes, from->bytes_count);
+        batch_clear(from);
+    }
+}
+
 void batch_clear(struct batch *batch)
 {
     batch->count = 0;

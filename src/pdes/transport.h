@@ -120,6 +120,8 @@ void batch_reserve(struct batch *batch, uint32_t events, uint64_t bytes);
 /* Copies these to the end; of the bytes any piece, cut anywhere. */
 void batch_append(struct batch *batch, const struct event *events, uint32_t count,
                   const uint8_t *bytes, uint64_t bytes_count);
+/* Moves all of `from` to the end of `into`; copies nothing when that is empty. */
+void batch_move(struct batch *into, struct batch *from);
 void batch_clear(struct batch *batch);
 void batch_fini(struct batch *batch);
 

@@ -7,9 +7,10 @@
 #include "pdes/transport.h"
 #include "support/error.h"
 
-/* The local transport for one process; else, unless MPI was chosen, shared memory where that is
- * possible, and MPI where it is not: `why` then says why (ERROR_NONE otherwise). Collective; all
- * processes get the same kind. */
+/* The local transport for one process; else, unless MPI was chosen, shared memory on one node, and
+ * on several shared memory inside them and MPI between them. MPI where a node lacks the space or no
+ * two processes share one: `why` then says why (ERROR_NONE otherwise). Collective; all processes
+ * get the same kind. */
 struct transport *transport_open(MPI_Comm comm, enum transport_choice choice, struct error *why);
 
 #endif

@@ -158,7 +158,8 @@ static void take_values(const struct transport_mpi *self, struct least *values, 
         least_merge(values, self->incoming[i].values, count);
 }
 
-static void mpi_exchange(struct transport *transport, struct least *values, uint32_t count)
+void transport_mpi_round(struct transport *transport, const struct least *values,
+                         struct least *heard, uint32_t count)
 {
     struct transport_mpi *self = (struct transport_mpi *)transport;
     start_round(self, values, count);
@@ -169,9 +170,15 @@ static void mpi_exchange(struct transport *transport, struct least *values, uint
     for (uint32_t i = 0; i < self->count; i++)
         batch_clear(&self->boxes[i].out);
     self->round++;
-    if (self->all_neighbours)
-        take_values(self, values, count);
-    else if (count > 0)
+    if (heard != NULL)
+        take_values(self, heard, count);
+}
+
+static void mpi_exchange(struct transport *transport, struct least *values, uint32_t count)
+{
+    const struct transport_mpi *self = (const struct transport_mpi *)transport;
+    transport_mpi_round(transport, values, self->all_neighbours ? values : NULL, count);
+    if (!self->all_neighbours && count > 0)
         mpi_minimum(transport, values, count);
 }
 

@@ -10,4 +10,10 @@
 /* Collective over `comm`, which is duplicated: the caller keeps its own. */
 struct transport *transport_mpi_new(MPI_Comm comm);
 
+/* One round with the neighbours only: sends every `out`, fills every `in`. The values go along, and
+ * those of the neighbours are merged into `heard`, which may be `values` itself; NULL: not wanted.
+ */
+void transport_mpi_round(struct transport *transport, const struct least *values,
+                         struct least *heard, uint32_t count);
+
 #endif

@@ -7,7 +7,6 @@
  * round's readers. post() and poll() use the same boxes as a queue of two. */
 #include "pdes/transport_shared.h"
 
-#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -246,7 +245,7 @@ static struct box *next_box(struct transport_shared *self, const struct mailbox 
     struct box *box = lane->to[lane->written & 1];
     while (atomic_load_explicit(&box->full, memory_order_acquire) != 0)
         if (!poll_boxes(self))
-            sched_yield();
+            member_yield(&self->member);
     lane->written++;
     return box;
 }
@@ -301,7 +300,13 @@ static const struct transport_ops shared_ops = {
     .destroy = shared_destroy,
 };
 
-struct transport *transport_shared_new(MPI_Comm comm, struct error *why)
+void transport_shared_publish(struct transport *transport, struct least *values, uint32_t count)
+{
+    struct transport_shared *self = (struct transport_shared *)transport;
+    member_publish(&self->member, values, count);
+}
+
+struct transport *transport_shared_new(MPI_Comm comm, void (*meanwhile)(void), struct error *why)
 {
     struct transport_shared *self = memory_new(1, sizeof *self);
     int rank, size;
@@ -319,5 +324,6 @@ struct transport *transport_shared_new(MPI_Comm comm, struct error *why)
     make_lanes(self);
     member_init(&self->member, self->node.memory, (uint32_t)rank, (uint32_t)size,
                 self->node.processors);
+    self->member.meanwhile = meanwhile;
     return &self->base;
 }

@@ -35,7 +35,8 @@ LAYERS = {
 # Headers of other people's libraries, and the files that wrap them.
 EXTERNAL = {
     "mpi.h": ["src/pdes/transport_mpi*.[ch]", "src/pdes/transport_shared.[ch]",
-              "src/pdes/transport_choice.[ch]", "src/pdes/node.[ch]",
+              "src/pdes/transport_choice.[ch]", "src/pdes/transport_hybrid.[ch]",
+              "src/pdes/node.[ch]",
               "src/pdes/group.[ch]", "src/io/results*.[ch]", "src/study/*mpi*.[ch]",
               "src/cli/main.c", "src/cli/*mpi*.[ch]", "tests/*"],
     "hdf5.h": ["src/io/results*.[ch]", "src/io/tensors*.[ch]", "src/io/hdf5*.[ch]", "tests/*"],

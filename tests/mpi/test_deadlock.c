@@ -2,6 +2,7 @@
  * nothing to do: with every transport and algorithm the run ends at once, and both are found
  * waiting. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hw/cube.h"
@@ -111,13 +112,16 @@ static bool run(const struct group *group, const struct hw_params *params,
 
 int main(int argc, char **argv)
 {
-    static const enum transport_choice choices[] = {TRANSPORT_MPI, TRANSPORT_SHARED};
+    static const enum transport_choice choices[] = {TRANSPORT_MPI, TRANSPORT_SHARED,
+                                                    TRANSPORT_AUTO};
+    static const char *const ranks_per_node[] = {"16", "16", "5"};
     struct error err = {ERROR_NONE, ""};
     struct config *config = config_new();
     bool ok = config_finish(config, &err);
     MPI_Init(&argc, &argv);
     struct group group = group_of(MPI_COMM_WORLD);
-    for (int t = 0; t < 2 && ok; t++) {
+    for (int t = 0; t < 3 && ok; t++) {
+        setenv("AHBM_RANKS_PER_NODE", ranks_per_node[t], 1);
         struct transport *transport = transport_open(MPI_COMM_WORLD, choices[t], &err);
         for (int sync = SYNC_WINDOW; sync <= SYNC_NULL; sync++)
             ok = run(&group, config_params(config), transport, (enum sync_kind)sync) && ok;

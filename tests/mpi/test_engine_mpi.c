@@ -1,6 +1,7 @@
 /* Random programs on the engine: over communicators of 1, 2, 3, 5, 8 and 16 ranks of one launch,
- * every transport and every algorithm, the digest, the counts, the errors and (of windows) the
- * rounds equal those of windows in one process.
+ * every transport (the one over several nodes with nodes of several shapes) and every algorithm,
+ * the digest, the counts, the errors and (of windows) the rounds equal those of windows in one
+ * process.
  *
  * A program is a random graph of LPs and a model whose sends are drawn from counters of the units
  * and from what the events carry, so that any change of order or content spreads. */
@@ -11,12 +12,13 @@
 #include <string.h>
 
 #include "pdes/engine.h"
+#include "pdes/transport_hybrid.h"
 #include "pdes/transport_mpi.h"
 #include "pdes/transport_shared.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
-enum { LPS_MAX = 24, BITS_MAX = 3, PHASES = 3, GROUPS = 5, TRANSPORTS = 2, SYNCS = 2 };
+enum { LPS_MAX = 24, BITS_MAX = 3, PHASES = 3, GROUPS = 5 };
 enum { STEP, BURST, KINDS };
 
 struct program {
@@ -350,9 +352,27 @@ struct totals {
     uint64_t failures; /* of this rank */
 };
 
+/* What passes for a node among the ranks of a communicator: two halves; sizes of 1, 2, 3, 1, 5 and
+ * what is left; every third rank. */
+enum shape { HALVES, UNEQUAL, DEALT, SHAPES };
+
+static int node_of(enum shape shape, int rank, int size)
+{
+    static const int first[] = {1, 3, 6, 7, 12}; /* ranks of the unequal nodes but the first */
+    int node = 0;
+    if (shape == HALVES)
+        return 2 * rank >= size;
+    if (shape == DEALT)
+        return rank % 3;
+    while (node < 5 && rank >= first[node])
+        node++;
+    return node;
+}
+
+/* For all programs; of the last, one takes part in each. */
 struct phase {
     MPI_Comm comm;
-    struct transport *transports[TRANSPORTS]; /* for all programs */
+    struct transport *mpi, *shared, *hybrid[SHAPES];
 };
 
 /* Collective over the phase's ranks: every transport with every algorithm and queue; the two queues
@@ -363,10 +383,12 @@ static void run_phase(const struct program *program, uint64_t number, const stru
     const struct way ways[] = {{SYNC_WINDOW, QUEUE_HEAP},
                                {SYNC_WINDOW, QUEUE_LADDER},
                                {SYNC_NULL, number % 2 ? QUEUE_HEAP : QUEUE_LADDER}};
+    struct transport *const transports[] = {phase->mpi, phase->shared,
+                                            phase->hybrid[number % SHAPES]};
     struct outcome got;
-    for (int t = 0; t < TRANSPORTS; t++)
+    for (size_t t = 0; t < sizeof transports / sizeof *transports; t++)
         for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-            struct transport *transport = phase->transports[t];
+            struct transport *transport = transports[t];
             run_program(program, transport, ways[i], phase->comm, &got);
             totals->messages += transport->size == 16 ? got.messages : 0;
             if (!agrees(expected, &got, ways[i].sync) && totals->failures++ < 5)
@@ -395,22 +417,38 @@ static void run_all(const struct options *options, struct phase *phases, struct 
     local->ops->destroy(local);
 }
 
+static struct transport *opened(struct transport *transport, const struct error *why)
+{
+    if (transport == NULL) {
+        fprintf(stderr, "no shared memory: %s\n", why->text);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return transport;
+}
+
 static void open_phase(struct phase *phase, int number, int rank)
 {
     struct error why = {ERROR_NONE, ""};
+    int size;
+    MPI_Comm here;
     MPI_Comm_split(MPI_COMM_WORLD, group_of(number, rank), rank, &phase->comm);
-    phase->transports[0] = transport_mpi_new(phase->comm);
-    phase->transports[1] = transport_shared_new(phase->comm, &why);
-    if (phase->transports[1] == NULL) {
-        fprintf(stderr, "no shared memory: %s\n", why.text);
-        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Comm_rank(phase->comm, &rank);
+    MPI_Comm_size(phase->comm, &size);
+    phase->mpi = transport_mpi_new(phase->comm);
+    phase->shared = opened(transport_shared_new(phase->comm, NULL, &why), &why);
+    for (int shape = 0; shape < SHAPES; shape++) {
+        MPI_Comm_split(phase->comm, node_of((enum shape)shape, rank, size), rank, &here);
+        phase->hybrid[shape] = opened(transport_hybrid_new(phase->comm, here, &why), &why);
+        MPI_Comm_free(&here);
     }
 }
 
 static void close_phase(struct phase *phase)
 {
-    for (int t = 0; t < TRANSPORTS; t++)
-        phase->transports[t]->ops->destroy(phase->transports[t]);
+    phase->mpi->ops->destroy(phase->mpi);
+    phase->shared->ops->destroy(phase->shared);
+    for (int shape = 0; shape < SHAPES; shape++)
+        phase->hybrid[shape]->ops->destroy(phase->hybrid[shape]);
     MPI_Comm_free(&phase->comm);
 }
 

@@ -1,0 +1,88 @@
+# Several nodes on one machine: the file is the same as one process's, whatever carries the events.
+# First ranks of one node that pass for several; then a launch on two hosts, which are this machine
+# under two names, each with a /dev/shm of its own; then one of them has too little of it.
+source "$(dirname "$0")/common.bash"
+
+same() { # same FILE: as the reference
+    h5diff -q --exclude-path /run "$work/reference.h5" "$work/$1" || fail "$1 differs"
+}
+
+# compare TRANSPORT ARGUMENTS: the transport that --stats must name, and the result of a launch.
+compare() {
+    local transport=$1 status=0
+    shift
+    echo "$place: $transport: $*"
+    (cd "$work" && timeout 120 "${launcher[@]}" "$AHBM_PDES" --stats --output run.h5 "$@") \
+        >"$work/out" 2>"$work/err" || status=$?
+    [ "$status" = 0 ] || fail "status $status: $(tail -3 "$work/err")"
+    grep -q "synchronisation over $transport" "$work/out" || fail "$(grep over "$work/out" || true)"
+    same run.h5
+    rm -f "$work/run.h5"
+}
+
+reference() {
+    rm -f "$work/reference.h5"
+    launch 1 --quiet --output reference.h5 "$@"
+}
+
+pretend() { # pretend RANKS_PER_NODE: the launches that follow
+    place="nodes of $1"
+    launcher=(env "AHBM_RANKS_PER_NODE=$1" mpirun --oversubscribe -q -np 16)
+}
+
+reference --case 4
+for ranks in 1 3 8; do
+    pretend $ranks
+    wanted=shared+mpi
+    [ $ranks != 1 ] || wanted="mpi, not shared memory: every process is on a node of its own"
+    compare "$wanted" --case 4
+done
+compare shared+mpi --case 4 --sync null
+compare shared+mpi --case 4 --transport shared
+compare mpi --case 4 --transport mpi
+
+# A remote shell that stays here. Names with "narrow" have a small /dev/shm.
+namespaces="--uts --mount"
+unshare $namespaces true 2>/dev/null || namespaces="--map-root-user $namespaces"
+cat >"$work/agent" <<EOF
+#!/bin/sh
+while case "\$1" in -*) true ;; *) false ;; esac do shift; done
+host=\$1
+shift
+exec unshare $namespaces sh -c '
+    case "\$0" in *narrow*) size=12m ;; *) size=64m ;; esac
+    hostname "\$0" && mount -t tmpfs -o size=\$size tmpfs /dev/shm && eval "\$*"' "\$host" "\$@"
+EOF
+chmod +x "$work/agent"
+
+hosts() { # hosts NAME:RANKS,...: the launches that follow
+    place=$1
+    launcher=(mpirun --oversubscribe -q --mca plm_rsh_agent "$work/agent" --mca btl "tcp,vader,self"
+        --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo --host "$1" -np 16)
+}
+
+hosts here:8,there:8
+if [ "$(timeout 60 "${launcher[@]}" hostname 2>/dev/null | sort -u | tr '\n' ' ')" != "here there " ]
+then
+    [ "$failures" = 0 ] || conclude
+    echo "skipped: mpirun cannot pass this machine for two here"
+    exit 77
+fi
+for split in 8,there:8 11,there:5 1,there:15; do
+    hosts "here:$split"
+    compare shared+mpi --case 4
+done
+compare shared+mpi --case 4 --sync null
+hosts here:8,narrow:8
+compare "mpi, not shared memory: on node narrow: /dev/shm has 1[0-2] MiB free" --case 4
+
+reference --context 1M --trace commands
+hosts here:7,there:9
+compare shared+mpi --context 1M --trace commands
+compare shared+mpi --context 1M --trace commands --sync null
+compare mpi --context 1M --trace commands --transport mpi
+reference --phase prefill --context 1K
+compare shared+mpi --phase prefill --context 1K
+compare shared+mpi --phase prefill --context 1K --sync null
+
+conclude
