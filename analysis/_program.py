@@ -12,6 +12,14 @@ from _common import die, read_machine
 REPOSITORY = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
+def mpi_environment():
+    """For mpirun: Open MPI refuses to run as root unless told twice that it is meant."""
+    environment = dict(os.environ)
+    if os.geteuid() == 0:
+        environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    return environment
+
+
 class RunError(Exception):
     """The program's own line about a run that failed."""
 

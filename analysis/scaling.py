@@ -13,6 +13,8 @@ import subprocess
 import sys
 import tempfile
 
+from _program import mpi_environment
+
 # The cluster of the projection.
 EVENT_NS = 50.0  # one event on one core, trace off
 CORES_PER_NODE = 64
@@ -31,8 +33,8 @@ def simulate(program, cubes, ranks, context, extra=(), case=4):
                    "--set", f"topology.sips_x={columns}", "--set", f"topology.sips_y={rows}", *extra]
         if ranks > 1:
             command = ["mpirun", "-q", "--oversubscribe", "-np", str(ranks)] + command
-        environment = dict(os.environ, OMPI_MCA_mpi_yield_when_idle="1")
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, check=False,
+                              env=mpi_environment())
     if done.returncode != 0:
         sys.exit(f"scaling.py: {' '.join(command)}:\n{done.stderr}")
     result = json.loads(done.stdout)

@@ -21,11 +21,15 @@ import statistics
 import subprocess
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "analysis"))
+from _program import mpi_environment  # noqa: E402
+
 WORKLOADS = {"W1": (16384, 1, 60), "W2": (16384, 16, 10), "W3": (1024, 1, 400)}
 
 
 def run(command, timeout):
-    environment = dict(os.environ, OMPI_MCA_mpi_yield_when_idle="1")
+    environment = dict(mpi_environment(), OMPI_MCA_mpi_yield_when_idle="1")
     result = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment,
                             check=False)
     if result.returncode != 0:

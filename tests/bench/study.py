@@ -3,6 +3,7 @@
 
     study.py decode [--program PATH] [--ranks N] [--repeat N]     four cases at 8K and 1M
     study.py prefill [--program PATH] [--ranks N] [--repeat N]    case 4 at 8K and 32K
+    study.py pace [--program PATH] [--repeat N]                   the model at 1, 2 and 16 ranks
 
 Sixteen ranks on as many cores as there are; the result file is written each time. Prints the
 figures beside their targets as a table; never fails on a time. Exit status: 0 measured, 1 a run
@@ -14,12 +15,16 @@ import collections
 import json
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "analysis"))
+from _program import mpi_environment  # noqa: E402
+
 MIB = 1024 * 1024
 OVERSUBSCRIBE = ("--oversubscribe",)
 PLAIN = ("--host", "localhost:16")  # neither told to share cores nor to yield
@@ -29,13 +34,11 @@ class Bench:
     def __init__(self, options, folder):
         self.options = options
         self.output = os.path.join(folder, "bench.h5")
-        self.environment = dict(os.environ)
-        if os.geteuid() == 0:
-            self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        self.environment = mpi_environment()
 
-    def once(self, launcher, arguments):
+    def once(self, launcher, arguments, ranks=None):
         """Wall seconds around mpirun, and the facts of the run."""
-        command = ["mpirun", "-q", *launcher, "-np", str(self.options.ranks),
+        command = ["mpirun", "-q", *launcher, "-np", str(ranks or self.options.ranks),
                    self.options.program, "--format", "json", "--output", self.output, *arguments]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.perf_counter()
@@ -45,7 +48,9 @@ class Bench:
         if result.returncode != 0 or not os.path.getsize(self.output):
             sys.exit(f"study.py: error: {' '.join(command)}\n{result.stderr}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        run = json.loads(result.stdout)["run"]
+        summary = json.loads(result.stdout)
+        run = summary["run"]
+        run["gemm_steps"] = sum(point["gemm_steps_total"] for point in summary["points"])
         run["cpu_s"] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         return wall, run
 
@@ -61,7 +66,14 @@ Timing = collections.namedtuple("Timing", "median least most run")
 
 
 def busy_s(run):
-    return run["model_s"] + run["sync_s"]
+    """Of the mean rank: they begin and end together."""
+    return run["model_s_per_rank"]["mean"] + run["sync_s_per_rank"]["mean"]
+
+
+def sync_share(run):
+    """Of the processors' time, what did not go into the model."""
+    processors = min(run["ranks"], len(os.sched_getaffinity(0)))
+    return 1 - min(1, run["model_processor_s"] / (processors * busy_s(run)))
 
 
 # What a table may tell of a timing.
@@ -131,7 +143,35 @@ def prefill(bench):
     print_memory(bench, case, bench.options.contexts or ("8K",), "")
 
 
-WORKLOADS = {"decode": decode, "prefill": prefill}
+def pace(bench):
+    """Decode, case 4: rates at 1, 2 and 16 ranks in turn, and what a trace costs."""
+    case = ("--case", "4", "--trace")
+    runs = [(f"{context}, batch {batch}", ranks, (*case, "none", "--context", context,
+                                                  "--batch", batch))
+            for context, batch in (("1M", "1"), ("16M", "1"), ("1M", "16")) for ranks in (1, 2, 16)]
+    runs.append(("16M, batch 1, commands traced", 1, (*case, "commands", "--context", "16M")))
+    facts = {}
+    for _ in range(bench.options.repeat):
+        for name, ranks, arguments in runs:
+            facts.setdefault((name, ranks), []).append(bench.once(OVERSUBSCRIBE, arguments, ranks)[1])
+    row("case 4", "ranks", "M events/s, median [range]", "M GEMM steps/s", "synchronisation %",
+        "rounds", "times 1 rank", "times 2 ranks")
+    row(*["---"], *["---:"] * 7)
+    rates = {}
+    for (name, ranks), found in facts.items():
+        rate = sorted(run["events"] / busy_s(run) / 1e6 for run in found)
+        middle = rates[name, ranks] = statistics.median(rate)
+        steps = found[0]["gemm_steps"] / found[0]["events"] * middle
+        row(name, str(ranks), f"{middle:.1f} [{rate[0]:.1f} {rate[-1]:.1f}]", f"{steps:.2f}",
+            f"{100 * statistics.median(map(sync_share, found)):.1f}", f"{found[0]['rounds']:,}",
+            *(f"{middle / rates[name, other]:.2f}" if ranks > other else "" for other in (1, 2)))
+    walls = [statistics.median(run["wall_s"] for run in facts[name, 1])
+             for name in ("16M, batch 1, commands traced", "16M, batch 1")]
+    print(f"\ntrace of commands, 16M, wall time of the program: {walls[0] / walls[1]:.2f} x "
+          "(target: < 1.5)")
+
+
+WORKLOADS = {"decode": decode, "prefill": prefill, "pace": pace}
 
 
 def parse_options():
