@@ -183,8 +183,8 @@ static void test_full_scheduler(void)
     rig_fini(&rig);
 }
 
-/* More commands in flight than the PE has slots for: it stalls, and goes on. */
-static void test_all_slots(void)
+/* Only the queue's own limit holds up the CPU, however many commands are in flight. */
+static void test_many_in_flight(void)
 {
     struct rig rig;
     open_rig(&rig);
@@ -192,8 +192,7 @@ static void test_all_slots(void)
     for (uint64_t i = 0; i < 200; i++)
         rig_add(&rig, 0, 0, make_load(0, 0, 0x1000 + 1024 * i, 1024));
     RUN_CLEAN(&rig);
-    EQUAL(rig_issue(&rig, 0, 0, 64), 63 * cost(OP_LOAD));
-    EQUAL(rig_issue(&rig, 0, 0, 65), rig_end(&rig, 0, 0, 1));
+    EQUAL(rig_issue(&rig, 0, 0, 200), 199 * cost(OP_LOAD));
     EQUAL(rig_end(&rig, 0, 0, 200), cost(OP_LOAD) + 200 * 1024 * 8);
     rig_fini(&rig);
 }
@@ -214,4 +213,4 @@ static void test_empty(void)
 CHECK_MAIN("hw/cpu", CHECK_TEST(test_issue_costs), CHECK_TEST(test_blocking),
            CHECK_TEST(test_hazards), CHECK_TEST(test_messages_are_hazards),
            CHECK_TEST(test_full_queues), CHECK_TEST(test_full_scheduler),
-           CHECK_TEST(test_all_slots), CHECK_TEST(test_empty))
+           CHECK_TEST(test_many_in_flight), CHECK_TEST(test_empty))
