@@ -28,7 +28,7 @@ static void load_programs(const struct point *point, const struct study_options 
     for (uint32_t pe = 0; pe < pes; pe++)
         cube_run_program(point->cubes[i], pe,
                          traffic_program(problem, options, group, within, cube, pe),
-                         point->emissions[i * pes + pe]);
+                         point->emissions[(size_t)i * pes + pe]);
 }
 
 /* Lets CUBE `number` compute; NULL when it is left over. */

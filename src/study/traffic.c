@@ -91,7 +91,7 @@ void traffic_tell(struct point *point, const struct study_options *options)
     uint64_t *links = memory_new(count, sizeof *links);
     for (uint32_t i = 0; i < point->count; i++)
         count_cube(point->problem, options, point->first + i, links,
-                   &point->emissions[i * point->problem->launch.pes]);
+                   &point->emissions[(size_t)i * point->problem->launch.pes]);
     group_sum_all(point->group, links, count);
     tell_groups(point->engine, geometry, links);
     if (options->sync == SYNC_NULL)
