@@ -5,7 +5,6 @@
 
 #include "pdes/engine_internal.h"
 #include "pdes/payload.h"
-#include "support/clock.h"
 #include "support/hash.h"
 #include "support/memory.h"
 

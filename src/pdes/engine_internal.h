@@ -3,11 +3,7 @@
 #define AHBM_PDES_ENGINE_INTERNAL_H
 
 #include "pdes/engine.h"
-
-/* Time on the wall, and of a processor when the processes share them. */
-struct spent {
-    double wall, processor;
-};
+#include "support/clock.h"
 
 struct engine {
     struct engine_config config;
@@ -50,6 +46,7 @@ struct view engine_look(struct engine *engine);
 /* Gives the LP a new promise. */
 void engine_renew_promise(struct lp *lp);
 
+/* The processor's only when the processes share them. */
 struct spent engine_clock(const struct engine *engine);
 
 /* Since `begun` this process was exchanging or waiting. */

@@ -4,6 +4,11 @@
 
 #include <time.h>
 
+/* Time on the wall, and of a processor. */
+struct spent {
+    double wall, processor;
+};
+
 static inline double clock_read(clockid_t clock)
 {
     struct timespec now;
