@@ -131,9 +131,6 @@ struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trac
     cube->id = lp->id;
     cube->pes = grid_size(params->geometry.pes);
     cube->pe = memory_new_aligned(cube->pes, sizeof *cube->pe, 64);
-    uint64_t macs = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
-    cube->step_cycles = (macs + params->gemm.macs_per_cycle - 1) / params->gemm.macs_per_cycle;
-    cube->fill_ps = rate_duration(params->gemm.clock, params->gemm.fill_cycles);
     cube->share_channels = (uint32_t)params->hbm.pseudo_channels / cube->pes;
     cube->channel_rate = rate_divide(params->hbm.rate, params->hbm.pseudo_channels);
     cube->cost = cost_of(params);

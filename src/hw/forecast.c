@@ -139,7 +139,7 @@ static uint64_t free_at(struct forecast *forecast, const struct pe *pe, uint32_t
 
 static uint64_t stream_done(const struct pe *pe, enum stream stream)
 {
-    return stream == STREAM_GEMM ? pe->scratch_steps : pe->hbm.own_bytes[stream];
+    return stream == STREAM_GEMM ? pe->scratch_cycles : pe->hbm.own_bytes[stream];
 }
 
 /* The least time at which the stream has done `work` more. */

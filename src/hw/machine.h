@@ -168,7 +168,7 @@ struct pe {
     struct sched sched;
     struct server gemm, math;
     uint64_t gemm_last, math_last; /* number of the last command they served */
-    uint64_t scratch_steps;        /* accepted of plans that need nothing from HBM */
+    uint64_t scratch_cycles;       /* accepted of plans that need nothing from HBM */
     struct hbm_share hbm;
     struct dma dma;
     struct pe_result result;
@@ -202,8 +202,6 @@ struct cube {
     struct passing *passing;
     uint32_t passing_count, passing_capacity;
     /* derived from the parameters */
-    uint64_t step_cycles; /* of one TILE_M x TILE_K x TILE_N step */
-    uint64_t fill_ps;     /* of the MAC array */
     uint32_t share_channels;
     struct rate channel_rate; /* ps per byte of one pseudo-channel */
     struct cost cost;         /* outlook.h */

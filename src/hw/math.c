@@ -14,7 +14,7 @@ static enum math_kind kind_of(uint8_t fn)
 
 static uint64_t vectors(const struct hw_params *params, uint64_t elements)
 {
-    return (elements + params->math.lanes - 1) / params->math.lanes;
+    return pieces_of(elements, params->math.lanes);
 }
 
 uint64_t math_cycles(const struct hw_params *params, const struct command *command)

@@ -4,42 +4,35 @@
 
 #include "hw/machine.h"
 
-static uint64_t tiles(uint64_t size, uint64_t tile)
+/* Steps of a GEMM's plan. */
+static uint64_t steps_of(const struct hw_params *params, const struct command *command)
 {
-    return (size + tile - 1) / tile;
-}
-
-static uint64_t step_cycles(const struct hw_params *params)
-{
-    uint64_t macs = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
-    return tiles(macs, params->gemm.macs_per_cycle);
-}
-
-uint64_t command_steps(const struct hw_params *params, const struct command *command)
-{
-    return tiles(command->a.rows, params->sched.tile_m) *
-           tiles(command->b.rows, params->sched.tile_k) *
-           tiles(command->b.cols, params->sched.tile_n);
+    return pieces_of(command->a.rows, params->sched.tile_m) *
+           pieces_of(command->b.rows, params->sched.tile_k) *
+           pieces_of(command->b.cols, params->sched.tile_n);
 }
 
 uint64_t command_fragments(const struct hw_params *params, const struct command *command)
 {
     const struct operand *moved = command->op == OP_SEND ? &command->a : &command->out;
-    return tiles(operand_bytes(moved), params->ipcq.slot_bytes);
+    return pieces_of(operand_bytes(moved), params->ipcq.slot_bytes);
 }
 
 struct cost cost_of(const struct hw_params *params)
 {
     uint32_t pes = grid_size(params->geometry.pes);
+    uint64_t macs = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
+    uint64_t step_cycles = pieces_of(macs, params->gemm.macs_per_cycle);
+    uint64_t fill_ps = rate_duration(params->gemm.clock, params->gemm.fill_cycles);
+    uint64_t step_ps = server_least(params->gemm.clock, step_cycles);
     struct rate share = rate_divide(params->hbm.rate, pes);
-    struct rate step = {params->gemm.clock.num * step_cycles(params), params->gemm.clock.den};
-    uint64_t fill = rate_duration(params->gemm.clock, params->gemm.fill_cycles);
-    uint64_t last_step = server_least(params->gemm.clock, step_cycles(params));
     return (struct cost){
         .params = params,
-        .rate = {share, share, rate_reduce(step)},
+        .step_cycles = step_cycles,
+        .fill_ps = fill_ps,
+        .rate = {share, share, params->gemm.clock},
         .spread_bytes = params->hbm.pseudo_channels / pes * params->hbm.interleave_bytes,
-        .tail_ps = {params->hbm.latency_ps + fill + last_step, params->hbm.latency_ps, fill},
+        .tail_ps = {params->hbm.latency_ps + fill_ps + step_ps, params->hbm.latency_ps, fill_ps},
     };
 }
 
@@ -113,7 +106,7 @@ static void note_gemm(struct outlook *outlook, const struct command *command)
     const struct operand *b = &command->b;
     if (b->space != SPACE_HBM)
         note_result(outlook, &command->out, STREAM_GEMM,
-                    command_steps(outlook->cost->params, command));
+                    steps_of(outlook->cost->params, command) * outlook->cost->step_cycles);
     else if (b->pe == outlook->pe)
         note_result(outlook, &command->out, STREAM_FETCH, operand_bytes(b));
 }

@@ -10,7 +10,7 @@
  *   after       the last blocking receive from a PE of this CUBE before it, and the least time from
  *               the issue of the matching send to this record
  * Streams are in-order each: operand fetches of composites, and loads and stores, in bytes of the
- * PE's own HBM share; and plans whose operands are all in scratch, in steps of the MAC array. */
+ * PE's own HBM share; and plans whose operands are all in scratch, in cycles of the MAC array. */
 #ifndef AHBM_HW_OUTLOOK_H
 #define AHBM_HW_OUTLOOK_H
 
@@ -20,18 +20,17 @@
 enum stream { STREAM_FETCH, STREAM_LOAD, STREAM_GEMM, STREAMS };
 enum { OUTLOOK_RECORDS = 32, OUTLOOK_RESULTS = 8 };
 
-/* What the fold needs to know of the machine. */
+/* What follows from the machine's parameters. */
 struct cost {
     const struct hw_params *params;
+    uint64_t step_cycles; /* of one TILE_M x TILE_K x TILE_N step */
+    uint64_t fill_ps;     /* of the MAC array */
     struct rate rate[STREAMS];
     uint64_t spread_bytes;     /* so many touch every pseudo-channel of a share */
     uint64_t tail_ps[STREAMS]; /* end of the stream's work to the command's result */
 };
 
 struct cost cost_of(const struct hw_params *params);
-
-/* Steps of TILE_M x TILE_K x TILE_N of a GEMM's plan. */
-uint64_t command_steps(const struct hw_params *params, const struct command *command);
 
 /* Slots that a message command fills or empties. */
 uint64_t command_fragments(const struct hw_params *params, const struct command *command);

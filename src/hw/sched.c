@@ -4,11 +4,6 @@
  * through the epilogue. */
 #include "hw/machine.h"
 
-static uint64_t tiles(uint64_t size, uint64_t tile)
-{
-    return (size + tile - 1) / tile;
-}
-
 static uint64_t extent(uint64_t size, uint64_t tile, uint64_t index)
 {
     uint64_t left = size - index * tile;
@@ -50,9 +45,9 @@ static void pump(struct lp *lp, const struct event *event, struct pe *pe)
 static void make_plan(const struct hw_params *params, struct slot *slot)
 {
     const struct command *command = &slot->command;
-    slot->m_tiles = tiles(command->a.rows, params->sched.tile_m);
-    slot->k_tiles = tiles(command->b.rows, params->sched.tile_k);
-    slot->n_tiles = tiles(command->b.cols, params->sched.tile_n);
+    slot->m_tiles = pieces_of(command->a.rows, params->sched.tile_m);
+    slot->k_tiles = pieces_of(command->b.rows, params->sched.tile_k);
+    slot->n_tiles = pieces_of(command->b.cols, params->sched.tile_n);
     slot->fetch_k = slot->fetch_n = slot->n_done = 0;
     slot->fetch_addr = command->b.addr;
     slot->steps_left = slot->k_tiles * slot->n_tiles;

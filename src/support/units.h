@@ -47,6 +47,12 @@ struct rate rate_reduce(struct rate rate);
 /* ceil(items * num / den) in picoseconds. */
 uint64_t rate_duration(struct rate rate, uint64_t items);
 
+/* How many pieces of `piece` make up `whole`, the last of them perhaps not full. */
+static inline uint64_t pieces_of(uint64_t whole, uint64_t piece)
+{
+    return (whole + piece - 1) / piece;
+}
+
 /* a + b; stops the program when the sum does not fit (simulated time never wraps). */
 static inline uint64_t time_add(uint64_t a, uint64_t b)
 {
