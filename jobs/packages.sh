@@ -70,3 +70,22 @@ find_python() {
     echo "$0: no python3 that has h5py and matplotlib" >&2
     return 1
 }
+
+# For scripts that run the program and draw: installs, builds, finds a Python and makes the folder
+# $results.
+prepare_study() {
+    install_packages "${packages[@]}"
+    python=$(find_python)
+    configure "$source_dir/build"
+    cmake --build "$source_dir/build" --target ahbm-pdes --parallel "$(nproc)"
+    allow_root
+    mkdir -p "$results"
+}
+
+# run_study NAME OPTION...: on $ranks ranks, $results/NAME.h5 and its summary, which is also printed.
+run_study() {
+    local name=$1
+    shift
+    mpirun --oversubscribe -q -np "$ranks" "$source_dir/build/ahbm-pdes" "$@" \
+        --output "$results/$name.h5" </dev/null | tee "$results/$name.txt"
+}
