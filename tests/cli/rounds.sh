@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# How often ranks have to meet: rounds follow what leaves the CUBEs, not the context.
+# shellcheck source=tests/cli/common.bash
+. "$(dirname "$0")/common.bash"
+
+facts() { # facts ARGUMENTS: "rounds digest" of a point
+    launch 1 --trace none --output run.h5 --format json "$@" >"$work/summary" || fail "$*: status $?"
+    sed -n 's/^    "rounds": \([0-9]*\).*/\1/p' "$work/summary"
+    sed -n 's/.*"digest": "\(.*\)".*/\1/p' "$work/summary"
+}
+
+# A chain over 8 CUBEs of three copies each and their credits, in two groups; cases 2 and 3 send
+# nothing between CUBEs.
+echo "decode takes as many rounds at every context, and few"
+for number in 1 2 3 4; do
+    bound=8
+    case $number in 1 | 4) bound=$((8 + 2 * 3 * 7 * 2)) ;; esac
+    read -r short _ < <(facts --case $number --context 8K | xargs)
+    read -r long _ < <(facts --case $number --context 1M | xargs)
+    [ "$short" -le "$bound" ] || fail "case $number: $short rounds, bound $bound"
+    [ "$short" = "$long" ] || fail "case $number: $short rounds at 8K, $long at 1M"
+done
+
+echo "the scout saves most rounds of a ring whose receives are posted ahead"
+for number in 1 4; do
+    read -r scout digest < <(facts --phase prefill --case $number --context 1K | xargs)
+    read -r link other < <(facts --phase prefill --case $number --context 1K --lookahead link | xargs)
+    [ "$digest" = "$other" ] || fail "case $number: another result without the scout"
+    [ $((5 * scout)) -lt "$link" ] || fail "case $number: $scout rounds, $link without the scout"
+done
+
+conclude
