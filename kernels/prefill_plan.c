@@ -78,6 +78,12 @@ struct prefill_plan prefill_ring_plan(const struct tl_launch *launch, bool rotat
     return (struct prefill_plan){true, places - FOLD_STAGES, FOLD_STAGES};
 }
 
+/* K and V of every buffer but one; the ring over CUBEs begins with a buffer that is loaded. */
+uint32_t prefill_posted(const struct tl_launch *launch)
+{
+    return 2 * (launch->ring_depth - (launch->pe_sp ? 2 : 1));
+}
+
 bool prefill_fits(const struct tl_launch *launch, bool rotate)
 {
     uint64_t work = fold_bytes(block_rows(launch), launch->tile);

@@ -18,6 +18,10 @@ struct prefill_plan prefill_ring_plan(const struct tl_launch *launch, bool rotat
 /* Whether KV blocks rotate over the CUBEs; else all keys lie in the CUBE. */
 bool prefill_is_ring(const struct tl_launch *launch);
 
+/* Receives that a PE of the ring kernel posts on one queue pair before it sends anything; one that
+ * posts more than the queue accepts would wait for its neighbours, and they for it. */
+uint32_t prefill_posted(const struct tl_launch *launch);
+
 /* Whether the kernel, ring or not, fits into scratch. */
 bool prefill_fits(const struct tl_launch *launch, bool rotate);
 

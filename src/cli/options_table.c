@@ -63,7 +63,9 @@ static const struct argp_option table[] = {
     {"shards", KEY_SHARDS, "contiguous|striped|zigzag", 0,
      "Prefill, cases 1 and 2: how query positions are dealt to the PEs (default contiguous)", 0},
     {"ring-depth", KEY_RING_DEPTH, "N", 0,
-     "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64 (default 2)", 0},
+     "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64, as far as scratch and "
+     "ipcq.queue_commands allow (default 2)",
+     0},
     {0, 0, 0, 0, "Values:", 4},
     {"verify", KEY_VERIFY, 0, 0,
      "Compute on real data and compare the output with exact attention in float64; a wrong one "

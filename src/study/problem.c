@@ -107,20 +107,43 @@ static bool rotates(const struct tl_kernel_info *kernel)
     return kernel->run == kernel_prefill_rotate;
 }
 
-/* Whether a prefill fits into scratch in every case and at every context. */
-static bool check_scratch(const struct hw_params *params, const struct study_options *options,
+static bool check_scratch(const struct problem *problem, struct error *err)
+{
+    if (problem->launch.query_block > 0)
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "kernel %s does not fit into %" PRIu64 " bytes of scratch "
+                     "(scratch.capacity_bytes): choose a smaller --tile or --ring-depth",
+                     problem->kernel->name, problem->params->scratch.bytes);
+}
+
+/* Whether all PEs of a ring get to their first send. */
+static bool check_ring(const struct problem *problem, struct error *err)
+{
+    uint64_t accepted = problem->params->ipcq.queue_commands;
+    if (problem->kernel->ring_depth > 0 || !prefill_is_ring(&problem->launch) ||
+        prefill_posted(&problem->launch) <= accepted)
+        return true;
+    return error_set(
+        err, ERROR_USAGE,
+        "--ring-depth: %u buffers of kernel %s post %u receives on a queue pair before "
+        "the first send, and it accepts %" PRIu64 " (ipcq.queue_commands): choose a "
+        "smaller depth, or raise that",
+        problem->launch.ring_depth, problem->kernel->name, prefill_posted(&problem->launch),
+        accepted);
+}
+
+/* Whether a prefill can run in every case that is asked for and at every context. */
+static bool check_prefill(const struct hw_params *params, const struct study_options *options,
                           struct error *err)
 {
     struct problem problem;
     for (uint32_t i = 0; i < options->contexts_count; i++)
         for (uint32_t n = 1; n <= CASES; n++) {
             problem_init(&problem, params, options, n, options->contexts[i]);
-            if (problem.launch.phase == TL_PHASE_PREFILL && problem.launch.query_block == 0)
-                return error_set(
-                    err, ERROR_USAGE,
-                    "kernel %s does not fit into %" PRIu64 " bytes of scratch "
-                    "(scratch.capacity_bytes): choose a smaller --tile or --ring-depth",
-                    problem.kernel->name, params->scratch.bytes);
+            if (problem.launch.phase == TL_PHASE_PREFILL && options->cases[n - 1] &&
+                !(check_scratch(&problem, err) && check_ring(&problem, err)))
+                return false;
         }
     return true;
 }
@@ -132,7 +155,7 @@ bool problem_check(const struct hw_params *params, const struct study_options *o
     return kernel != NULL &&
            check_group(&params->geometry, kernel, group_cubes(options, kernel), err) &&
            check_queries(options, kernel->phase, err) &&
-           check_addresses(params, options, kernel, err) && check_scratch(params, options, err);
+           check_addresses(params, options, kernel, err) && check_prefill(params, options, err);
 }
 
 static void set_geometry(struct problem *problem)

@@ -236,6 +236,7 @@ static void test_refusals(void)
     expect_refusal(&params, &options, "--query-len: 101 positions at the end of a context of 100");
     options.query_len = 0;
     options.phase = TL_PHASE_PREFILL;
+    options.ring_depth = 2;
     CU_ASSERT_TRUE(problem_check(&params, &options, &err));
     options.kernel = "decode";
     options.phase_given = true;
@@ -342,9 +343,30 @@ static void test_lists_refused(void)
     expect_list_refusal("panels", "kernel panel-single-prefill of the list: --case: kernel");
 }
 
+/* A ring that posts more receives than its queue accepts would wait for itself. */
+static void test_ring_depth(void)
+{
+    struct hw_params params = decode_machine(NULL);
+    struct error err = {ERROR_NONE, ""};
+    struct study_options options = decode_options();
+    options.phase = TL_PHASE_PREFILL;
+    for (int number = 1; number <= CASES; number++) {
+        uint32_t most = (uint32_t)params.ipcq.queue_commands / 2 + (number == 1 ? 1 : 2);
+        for (int i = 0; i < CASES; i++)
+            options.cases[i] = i + 1 == number;
+        options.ring_depth = most;
+        CU_ASSERT_TRUE(problem_check(&params, &options, &err));
+        options.ring_depth = most + 1;
+        if (number == 2 || number == 3)
+            CU_ASSERT_TRUE(problem_check(&params, &options, &err));
+        else
+            expect_refusal(&params, &options, "receives on a queue pair before the first send");
+    }
+}
+
 CHECK_MAIN("study/problem", CHECK_TEST(test_tiling), CHECK_TEST(test_group_neighbours),
            CHECK_TEST(test_footprints_of_the_report), CHECK_TEST(test_footprints_add_up),
            CHECK_TEST(test_footprint_is_read), CHECK_TEST(test_left_over),
            CHECK_TEST(test_addresses), CHECK_TEST(test_launch), CHECK_TEST(test_refusals),
-           CHECK_TEST(test_points), CHECK_TEST(test_points_of_kernels),
+           CHECK_TEST(test_ring_depth), CHECK_TEST(test_points), CHECK_TEST(test_points_of_kernels),
            CHECK_TEST(test_lists_refused))
