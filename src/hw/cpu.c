@@ -240,18 +240,20 @@ static void note_message(const struct hw_params *params, struct cpu *cpu, struct
 }
 
 /* Promises rest on what the kernel recorded before. */
-static bool foreseen(struct lp *lp, struct pe *pe, const struct slot *slot)
+static bool foreseen(struct lp *lp, struct pe *pe, const struct slot *slot, uint64_t serial_ps)
 {
     const struct command *command = &slot->command;
-    if (!outlook_records(command) ||
-        (outlook_pop(&pe->outlook, pe->program, command) && pe->cpu.emitted <= pe->emissions))
+    if (!outlook_records(command) || (outlook_pop(&pe->outlook, pe->program, command, serial_ps) &&
+                                      pe->cpu.emitted <= pe->emissions))
         return true;
-    return error_set(&lp->error, ERROR_FAILED,
-                     "kernel %s, CUBE %u PE %u, command %llu (%s:%u): %s %s was not there when the "
-                     "kernel was recorded before: a kernel must be a pure function of its launch",
-                     pe->program->kernel, lp->id, unit_pe(lp->current.dst),
-                     (unsigned long long)slot->number, command->file, command->line,
-                     op_name((enum op)command->op), queue_name((enum queue_id)command->queue));
+    return error_set(
+        &lp->error, ERROR_FAILED,
+        "kernel %s, CUBE %u PE %u, command %llu (%s:%u): %s %s was not there, or not after "
+        "the same work, when the kernel was recorded before: a kernel must be a pure function of "
+        "its launch",
+        pe->program->kernel, lp->id, unit_pe(lp->current.dst), (unsigned long long)slot->number,
+        command->file, command->line, op_name((enum op)command->op),
+        queue_name((enum queue_id)command->queue));
 }
 
 /* Issues the drafted command at the LP's clock; the next one follows by message. */
@@ -276,7 +278,7 @@ static void issue(struct lp *lp, const struct event *event, struct pe *pe)
     enter_flight(pe, index);
     count_command(pe, command);
     note_message(cube->params, cpu, slot);
-    if (!foreseen(lp, pe, slot))
+    if (!foreseen(lp, pe, slot, cpu->serial_ps - serial + cost))
         return;
     if (command->op == OP_WAIT)
         retire(lp, pe, unit_pe(event->dst), index, lp->now + cost);

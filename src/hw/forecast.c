@@ -160,12 +160,14 @@ uint64_t forecast_record(struct forecast *forecast, const struct pe *pe,
     uint64_t from = free_at(forecast, pe, depth);
     if (from == TIME_NEVER)
         return TIME_NEVER;
-    uint64_t least = time_add(from, record->serial_ps - pe->cpu.serial_ps);
+    /* A kernel that is no pure function may be past it; its next command is refused. */
+    uint64_t done = pe->cpu.serial_ps;
+    uint64_t least = time_add(from, record->serial_ps > done ? record->serial_ps - done : 0);
     for (int s = 0; s < STREAMS; s++) {
-        uint64_t done = stream_done(pe, (enum stream)s);
-        if (record->work[s] <= done)
+        uint64_t accepted = stream_done(pe, (enum stream)s);
+        if (record->work[s] <= accepted)
             continue;
-        uint64_t end = stream_end(forecast, pe, (enum stream)s, record->work[s] - done);
+        uint64_t end = stream_end(forecast, pe, (enum stream)s, record->work[s] - accepted);
         least = time_max(least, time_add(end, record->after_ps[s]));
     }
     const struct dependency *after = &record->after;

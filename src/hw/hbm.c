@@ -3,11 +3,11 @@
  * when a request needs it; nothing happens at its edge. */
 #include "hw/machine.h"
 
-/* The end of `work` that starts at `time` on a channel whose next refresh is at `*refresh_at`. */
-static uint64_t serve(const struct hw_params *params, uint64_t *refresh_at, uint64_t time,
+/* The end of `work` that starts at `time` on a channel whose next refresh, of `away`, is at
+ * `*refresh_at`. */
+static uint64_t serve(uint64_t interval, uint64_t away, uint64_t *refresh_at, uint64_t time,
                       uint64_t work)
 {
-    uint64_t interval = params->hbm.refresh_interval_ps, away = params->hbm.refresh_busy_ps;
     if (away == 0)
         return time_add(time, work);
     if (time >= *refresh_at) {
@@ -36,7 +36,9 @@ static uint64_t accept_channel(const struct cube *cube, struct hbm_share *share,
         server->rest = 0;
     }
     uint64_t work = server_split(bytes, cube->channel_rate, &server->rest);
-    server->whole_ps = serve(cube->params, &share->refresh_at_ps[channel], server->whole_ps, work);
+    server->whole_ps =
+        serve(cube->params->hbm.refresh_interval_ps, cube->params->hbm.refresh_busy_ps,
+              &share->refresh_at_ps[channel], server->whole_ps, work);
     server->busy_ps += work;
     return server_free_at(server);
 }
@@ -96,7 +98,10 @@ uint64_t hbm_earliest(const struct cube *cube, const struct pe *pe, uint64_t fro
     uint64_t free_at = TIME_NEVER, rest = 0;
     for (uint32_t i = 0; i < cube->share_channels; i++)
         free_at = time_min(free_at, pe->hbm.channels[i].whole_ps);
-    uint64_t refresh_at = cube->params->hbm.refresh_interval_ps;
-    return serve(cube->params, &refresh_at, time_max(from, free_at),
+    /* A fraction of a picosecond that reaches into a refresh does not wait for its end. */
+    uint64_t interval = cube->params->hbm.refresh_interval_ps, refresh_at = interval;
+    uint64_t away =
+        cube->params->hbm.refresh_busy_ps > 0 ? cube->params->hbm.refresh_busy_ps - 1 : 0;
+    return serve(interval, away, &refresh_at, time_max(from, free_at),
                  server_split(bytes, cube->cost.rate[STREAM_LOAD], &rest));
 }

@@ -154,6 +154,7 @@ static void note_leaving(const struct hw_params *params, const struct command *c
 {
     const struct operand *moved = record->send ? &command->a : &command->out;
     uint64_t fragment = time_min(operand_bytes(moved), params->ipcq.slot_bytes);
+    record->bytes = operand_bytes(moved);
     record->leave_ps = rate_duration(params->scratch.rate, fragment);
     record->link_bytes = record->send ? fragment : params->ipcq.credit_bytes;
     if (record->send)
@@ -235,12 +236,23 @@ const struct emission *outlook_at(struct outlook *outlook, struct program *progr
                                    : &outlook->records[(outlook->first + ahead) % OUTLOOK_RECORDS];
 }
 
-bool outlook_pop(struct outlook *outlook, struct program *program, const struct command *command)
+/* Whether this is the command that the record was made of. */
+static bool foreseen(const struct emission *record, const struct command *command,
+                     uint64_t serial_ps)
+{
+    bool send = command->op == OP_SEND;
+    return record->queue == command->queue && record->send == send &&
+           record->bytes == operand_bytes(send ? &command->a : &command->out) &&
+           record->serial_ps == serial_ps;
+}
+
+bool outlook_pop(struct outlook *outlook, struct program *program, const struct command *command,
+                 uint64_t serial_ps)
 {
     const struct emission *record = outlook_at(outlook, program, 0);
     if (record == NULL)
         return program_stopped(program);
-    if (record->queue != command->queue || record->send != (command->op == OP_SEND))
+    if (!foreseen(record, command, serial_ps))
         return false;
     outlook->first = (outlook->first + 1) % OUTLOOK_RECORDS;
     outlook->count--;

@@ -51,6 +51,7 @@ struct emission {
     uint64_t fragment;   /* the first one of this command, counted over its queue from 1 */
     uint64_t leave_ps;   /* least time from its issue, and its message or credit, to the link ... */
     uint64_t link_bytes; /* ... and the bytes of what leaves then */
+    uint64_t bytes;      /* of the whole message */
     uint8_t queue;
     bool send;   /* else a receive */
     bool leaves; /* the CUBE; else a send to another PE of it */
@@ -88,8 +89,10 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
 /* Record `ahead` of those not yet issued, running the scout as needed; NULL when there is none. */
 const struct emission *outlook_at(struct outlook *outlook, struct program *program, uint32_t ahead);
 
-/* The CPU issues a command that has a record. False: the scout did not foresee it. */
-bool outlook_pop(struct outlook *outlook, struct program *program, const struct command *command);
+/* The CPU issues a command that has a record, after so much serial work. False: the scout did not
+ * foresee it, or not then. */
+bool outlook_pop(struct outlook *outlook, struct program *program, const struct command *command,
+                 uint64_t serial_ps);
 
 /* Whether a command has a record. */
 bool outlook_records(const struct command *command);

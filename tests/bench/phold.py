@@ -20,6 +20,7 @@ import shlex
 import statistics
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "analysis"))
@@ -28,10 +29,10 @@ from _program import mpi_environment  # noqa: E402
 WORKLOADS = {"W1": (16384, 1, 60), "W2": (16384, 16, 10), "W3": (1024, 1, 400)}
 
 
-def run(command, timeout):
+def run(command, timeout, folder=None):
     environment = dict(mpi_environment(), OMPI_MCA_mpi_yield_when_idle="1")
     result = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment,
-                            check=False)
+                            check=False, cwd=folder)
     if result.returncode != 0:
         sys.exit(f"phold.py: {shlex.join(command)} failed:\n{result.stdout}{result.stderr}")
     return result.stdout
@@ -50,7 +51,8 @@ def baseline(options, name, ranks):
     units, events, end = WORKLOADS[name]
     command = options.baseline.format(np=ranks, units=units, units_per_rank=units // ranks,
                                       events=events, end=end)
-    found = re.search(options.baseline_rate, run(shlex.split(command), options.timeout))
+    with tempfile.TemporaryDirectory() as folder:  # it may write files
+        found = re.search(options.baseline_rate, run(shlex.split(command), options.timeout, folder))
     if found is None:
         sys.exit("phold.py: --baseline-rate is not in the baseline's output")
     return float(found.group(1)) * 1e-6

@@ -29,4 +29,14 @@ for number in 1 4; do
     [ $((5 * scout)) -lt "$link" ] || fail "case $number: $scout rounds, $link without the scout"
 done
 
+# A fraction of a picosecond that reaches into a refresh does not wait for its end.
+echo "promises hold when a channel is nearly always in refresh"
+machine=(--set hbm.refresh_interval_ns=100 --set hbm.refresh_busy_ns=90
+    --set hbm.bandwidth_gbps=102.394880 --set dma.request_bytes=128
+    --set hbm.interleave_bytes=32 --set dma.queue_depth=1
+    --set scheduler.pipeline_depth=1 --set hbm.latency_ns=0)
+read -r scout digest < <(facts --case 1 "${machine[@]}" | xargs)
+read -r link other < <(facts --case 1 "${machine[@]}" --lookahead link | xargs)
+[ -n "$digest" ] && [ "$digest" = "$other" ] || fail "$scout $digest with the scout, $link $other"
+
 conclude

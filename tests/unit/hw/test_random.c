@@ -39,8 +39,32 @@ static void some_geometry(uint64_t *state, struct geometry *geometry)
         {{1, 1}, {2, 2}, {2, 2}, false}, {{1, 1}, {2, 2}, {4, 2}, true},
         {{1, 1}, {4, 1}, {2, 1}, true},  {{2, 1}, {2, 1}, {2, 2}, false},
         {{2, 2}, {1, 1}, {2, 1}, false}, {{1, 2}, {1, 2}, {4, 2}, false},
+        {{1, 1}, {2, 1}, {2, 1}, true},  {{1, 1}, {3, 3}, {2, 1}, true},
+        {{1, 1}, {2, 1}, {4, 4}, false}, {{3, 1}, {2, 1}, {1, 1}, false},
     };
     *geometry = choices[draw(state, sizeof choices / sizeof *choices)];
+}
+
+/* What only just works: queues of one, slots that cut messages oddly, a share that is nearly always
+ * away, ports without end or nearly shut. */
+static void some_extremes(uint64_t *state, struct hw_params *p)
+{
+    static const struct rate ports[] = {{1, 100000}, {2000, 3}};
+    if (maybe(state, 3))
+        p->sched.queue_commands = p->dma.queue_commands = p->ipcq.queue_commands = 1;
+    if (maybe(state, 4))
+        p->ipcq.slot_bytes = 68 + 4 * draw(state, 100);
+    if (maybe(state, 4)) {
+        p->hbm.refresh_interval_ps = 1000 + draw(state, 5000);
+        p->hbm.refresh_busy_ps = p->hbm.refresh_interval_ps - 1 - draw(state, 500);
+    }
+    if (maybe(state, 5))
+        p->hbm.interleave_bytes = 32 + draw(state, 700);
+    if (maybe(state, 6))
+        p->scratch.rate = ports[draw(state, 2)];
+    for (int level = 0; level < LEVELS; level++)
+        if (maybe(state, 8))
+            p->link[level].rate = ports[draw(state, 2)];
 }
 
 static struct hw_params some_machine(uint64_t *state)
@@ -78,6 +102,7 @@ static struct hw_params some_machine(uint64_t *state)
         p.link[level].rate = some_rate(state);
         p.link[level].latency_ps = 1 + cost(state, 20000);
     }
+    some_extremes(state, &p);
     return p;
 }
 

@@ -348,8 +348,11 @@ static void test_ring_depth(void)
 {
     struct hw_params params = decode_machine(NULL);
     struct error err = {ERROR_NONE, ""};
+    uint64_t context = 500;
     struct study_options options = decode_options();
     options.phase = TL_PHASE_PREFILL;
+    options.contexts = &context;
+    options.contexts_count = 1;
     for (int number = 1; number <= CASES; number++) {
         uint32_t most = (uint32_t)params.ipcq.queue_commands / 2 + (number == 1 ? 1 : 2);
         for (int i = 0; i < CASES; i++)
@@ -357,10 +360,11 @@ static void test_ring_depth(void)
         options.ring_depth = most;
         CU_ASSERT_TRUE(problem_check(&params, &options, &err));
         options.ring_depth = most + 1;
-        if (number == 2 || number == 3)
+        if (number == 2 || number == 3) {
             CU_ASSERT_TRUE(problem_check(&params, &options, &err));
-        else
+        } else {
             expect_refusal(&params, &options, "receives on a queue pair before the first send");
+        }
     }
 }
 
