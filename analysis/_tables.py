@@ -28,6 +28,8 @@ def read(path):
             return file.read()
     except OSError as error:
         die(f"{path}: {error.strerror}")
+    except UnicodeDecodeError:
+        die(f"{path}: no text")
 
 
 def parse_options(description, names, slow):
@@ -51,9 +53,14 @@ def run(description, makers, study_of, slow=()):
     program = Program(options.program)
     study = study_of(program)
     left_out = slow if slow and options.fast else ()
+    wanted = [name for name in makers if options.only in (None, name) and name not in left_out]
+    if not wanted:
+        die(f"--fast leaves out the table of --only: {options.only}")
+    if path:
+        for name in wanted:
+            replace(text, name, "", path)  # before anything is run
     try:
-        tables = {name: make(study) for name, make in makers.items()
-                  if options.only in (None, name) and name not in left_out}
+        tables = {name: makers[name](study) for name in wanted}
     except RunError as error:
         die(str(error), 1)
     if path:

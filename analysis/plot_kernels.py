@@ -55,7 +55,7 @@ def draw_dealt(axes, points, context):
                   color=SHARDS[point.shards][1])
         axes.annotate(f"{point.latency_us() / 1000:.3g}", (point.case, point.latency_us() / 1000),
                       (0, -5), textcoords="offset points", ha="center", va="top", fontsize=7)
-    axes.set_title(f"{tokens(context)} tokens", loc="left")
+    axes.set_title(f"{tokens(context)} tokens (filled: best)", loc="left")
     axes.set_ylim(0, 1.12 * max(p.latency_us() for p in points.find(**wanted)) / 1000)
 
 
@@ -70,16 +70,17 @@ def draw_moved(axes, points, contexts):
         moved = [points.best_case(case, kernel=phase, context=context, batch=1, cubes=8)
                  for case in CASES]
         heights = [point.link_mib() if point else 0 for point in moved]
-        bars = axes.bar([case + (i - (len(drawn) - 1) / 2) * width for case in CASES],
-                        heights, width=width, color=color,
-                        label=f"{phase} {tokens(context)}")
-        axes.bar_label(bars, [f"{h:.2g}" if h < 10 else f"{h:.0f}" for h in heights], padding=1.5,
-                       fontsize=6, rotation=90)
+        places = [case + (i - (len(drawn) - 1) / 2) * width for case in CASES]
+        axes.plot(places, heights, "s^o"[i], markersize=4, color=color, linestyle="none",
+                  label=f"{phase} {tokens(context)}")
+        for place, height in zip(places, heights):
+            axes.annotate(f"{height:.2g}" if height < 10 else f"{height:.0f}", (place, height), (0, 4),
+                          textcoords="offset points", ha="center", fontsize=6, rotation=90)
     axes.set_yscale("symlog", linthresh=0.01)
-    axes.set_ylim(0, 5000)
-    axes.set_yticks([0, 0.01, 0.1, 1, 10, 100], ["0", "0.01", "0.1", "1", "10", "100"])
+    axes.set_ylim(-0.004, 20000)
+    axes.set_yticks([0, 0.01, 0.1, 1, 10, 100, 1000], ["0", "0.01", "0.1", "1", "10", "100", "1000"])
     axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.set_title("over CUBE links (MiB)", loc="left")
+    axes.set_title("CUBE links, MiB (log)", loc="left")
 
 
 def draw_prefill_latency(points):
@@ -110,7 +111,9 @@ def stacks_of(points, phase, context):
               for p in cases if p is not None]
     panels = [p for name in sorted(PANELS, reverse=True) if name.endswith(phase)
               for p in points.find(kernel=name, traced=True)]
-    return stacks, [(f"{p.kernel.split('-')[1]}\nuser", p) for p in panels]
+    longest = max((p.context for p in panels), default=None)
+    return stacks, [(f"{p.kernel.split('-')[1]} user\nB = {p.batch}", p) for p in panels
+                    if p.context == longest]
 
 
 def draw_stack(axes, stacks, stages):
@@ -132,7 +135,8 @@ def draw_stages(points, phase, stages):
     context = choose_context(points, phase)
     parts = [part for part in stacks_of(points, phase, context) if part]
     figure, axes = pyplot.subplots(1, len(parts), figsize=(WIDE, 2.9), layout="constrained",
-                                   squeeze=False, width_ratios=[len(part) for part in parts])
+                                   squeeze=False, sharey=True,
+                                   width_ratios=[len(part) for part in parts])
     for at, part in zip(axes[0], parts):
         draw_stack(at, part, stages)
         panels = part[0][1].kernel in PANELS
@@ -239,7 +243,8 @@ def main():
     points = Points(options.files)
     figures = possible(points)
     if not figures:
-        die(f"{', '.join(options.files)}: no points of the cases or panels to draw")
+        die(f"{', '.join(options.files)}: nothing to draw: no points of several cases or panels, or no "
+            "traces of commands")
     make_folder(options)
     with style():
         for stem, draw in figures.items():

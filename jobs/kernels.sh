@@ -4,7 +4,7 @@
 # RESULTS (default kernels-results in the current folder) receives the result files, their summaries
 # and figures/. The 32K prefills take most of the time.
 set -euo pipefail
-[ $# -le 1 ] || { echo "usage: $0 [RESULTS]" >&2; exit 2; }
+case $#${1-} in 1-* | [2-9]* | 1) echo "usage: $0 [RESULTS]" >&2; exit 2 ;; esac
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=jobs/packages.sh
 . "$source_dir/jobs/packages.sh"

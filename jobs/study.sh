@@ -4,7 +4,7 @@
 # RESULTS (default study-results in the current folder) receives study.h5, study.txt, sweep.h5,
 # sweep.txt and figures/.
 set -euo pipefail
-[ $# -le 1 ] || { echo "usage: $0 [RESULTS]" >&2; exit 2; }
+case $#${1-} in 1-* | [2-9]* | 1) echo "usage: $0 [RESULTS]" >&2; exit 2 ;; esac
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
 # shellcheck source=jobs/packages.sh
 . "$source_dir/jobs/packages.sh"

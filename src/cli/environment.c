@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* The first of the variables that is set to a number. */
 static uint32_t number_of(const char *const *names, uint32_t otherwise)
@@ -43,12 +42,6 @@ static uint32_t cpus_here(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
-}
-
-uint32_t environment_processors(void)
-{
-    long online = sysconf(_SC_NPROCESSORS_ONLN); /* a launcher may have bound this rank to one */
-    return online > 0 ? (uint32_t)online : 1;
 }
 
 void environment_prepare(void)

@@ -8,9 +8,8 @@
 uint32_t environment_rank(void);
 uint32_t environment_ranks(void);
 
-/* Ranks on this node, and its processors. */
+/* Ranks on this node, as the launcher says. */
 uint32_t environment_ranks_here(void);
-uint32_t environment_processors(void);
 
 /* Chooses MPI's and HDF5's settings, each unless the user already did: ranks that outnumber their
  * CPUs yield while they wait; files go through ROMIO, whose errors are reported (docs/adr/0005);

@@ -146,8 +146,8 @@ static bool tell(const struct group *group, const struct options *options,
                  const struct hw_params *params, const struct study_report *report,
                  struct error *err)
 {
-    struct summary_ranks ranks = {group->size, study_cubes(params), environment_ranks_here(),
-                                  environment_processors()};
+    struct summary_ranks ranks = {group->size, study_cubes(params), options->study.ranks_here,
+                                  options->study.processors};
     study_verdict(report, err);
     if (group->rank == 0 && !options->quiet) {
         if (options->format == FORMAT_JSON)
@@ -168,7 +168,7 @@ static int run(const struct group *group, struct options *options)
     if (config != NULL && check_ranks(group, config_params(config), &err)) {
         char *text = config_text(config);
         options->study.stop = &stop_signal;
-        options->study.crowded = environment_ranks_here() > environment_processors();
+        group_census(group, &options->study.ranks_here, &options->study.processors);
         options->study.progress = options->progress ? progress : NULL;
         status = study_run(group, config_params(config), text, &options->study, &report, &err);
         memory_free(text);

@@ -91,8 +91,8 @@ static void print_outlook(const struct study_run_facts *run, const struct summar
     double share = run->events ? (double)run->busiest_events / (double)run->events : 1;
     double per_round = (double)run->events / (double)(run->rounds ? run->rounds : 1) / ranks->ranks;
     if (ranks->here > ranks->processors)
-        fprintf(out, "stats: more ranks cannot help: %u ranks share %u processors\n", ranks->here,
-                ranks->processors);
+        fprintf(out, "stats: more ranks cannot help: %u ranks share %u processor%s\n", ranks->here,
+                ranks->processors, ranks->processors == 1 ? "" : "s");
     else if (share * ranks->ranks > ALL_BUT)
         fprintf(out,
                 "stats: more ranks cannot help: one CUBE has %.1f %% of the events, and a CUBE is "
@@ -140,9 +140,10 @@ static void print_stats(const struct study_report *report, const struct summary_
     if (ranks->here > ranks->processors)
         fprintf(
             out,
-            "stats: %u ranks share %u processors: %.3f s of their time went into the model; the "
+            "stats: %u ranks share %u processor%s: %.3f s of that time went into the model; the "
             "ranks' own times below count waiting for a processor\n",
-            ranks->here, ranks->processors, run->model_processor_s.mean * ranks->ranks);
+            ranks->here, ranks->processors, ranks->processors == 1 ? "" : "s",
+            run->model_processor_s.mean * ranks->ranks);
     fprintf(out, "stats: %s synchronisation over %s%s%s\n", run->sync, run->transport,
             run->transport_note[0] != '\0' ? ", not shared memory: " : "", run->transport_note);
     fprintf(out,

@@ -1,5 +1,7 @@
 #include "pdes/group.h"
 
+#include "pdes/node.h"
+
 #include <limits.h>
 
 #include "support/memory.h"
@@ -77,4 +79,15 @@ void group_broadcast(const struct group *group, void *data, size_t bytes)
 void group_barrier(const struct group *group)
 {
     MPI_Barrier(group->comm);
+}
+
+void group_census(const struct group *group, uint32_t *processes, uint32_t *processors)
+{
+    MPI_Comm here;
+    int size;
+    MPI_Comm_split_type(group->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_size(here, &size);
+    *processes = (uint32_t)size;
+    *processors = node_processors(here);
+    MPI_Comm_free(&here);
 }

@@ -27,6 +27,9 @@ bool group_agree(const struct group *group, struct error *err);
  * the sum). Collective. */
 void group_gather(const struct group *group, const void *mine, size_t bytes, void *all);
 
+/* The processes on this one's node, and the processors that they may use together. Collective. */
+void group_census(const struct group *group, uint32_t *processes, uint32_t *processors);
+
 uint64_t group_sum(const struct group *group, uint64_t value);
 /* Element by element, in place. */
 void group_sum_all(const struct group *group, uint64_t *values, size_t count);

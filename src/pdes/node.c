@@ -63,7 +63,7 @@ static bool one_node(MPI_Comm comm, struct error *why)
 }
 
 /* Processes that are bound to a processor each may use as many as there are of them. */
-static uint32_t count_processors(MPI_Comm comm)
+uint32_t node_processors(MPI_Comm comm)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -105,7 +105,7 @@ bool node_init(struct node *node, MPI_Comm comm, size_t bytes, struct error *why
     if (why->code != ERROR_NONE)
         return false;
     MPI_Comm_dup(comm, &node->comm);
-    node->processors = count_processors(comm);
+    node->processors = node_processors(comm);
     if (allocate(node, bytes, rank, why))
         return true;
     MPI_Comm_free(&node->comm);

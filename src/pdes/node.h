@@ -21,6 +21,9 @@ struct node {
     uint32_t processors; /* that the processes may use together */
 };
 
+/* That the processes of `comm`, all on one node, may use together. Collective. */
+uint32_t node_processors(MPI_Comm comm);
+
 /* Collective. False on all processes, and `why` says it everywhere, when `comm` spans several nodes
  * or the node lacks the space: an allocation that fails would hang the other processes, so the
  * first one looks before anything is allocated. */

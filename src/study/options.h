@@ -40,8 +40,8 @@ struct study_options {
     uint64_t seed;
     enum sync_kind sync;
     enum transport_choice transport;
-    bool crowded;       /* more ranks than processors */
-    bool short_sighted; /* promises without the scout, for comparison */
+    uint32_t ranks_here, processors; /* of this node (group_census()) */
+    bool short_sighted;              /* promises without the scout, for comparison */
     const char *output;
     const volatile sig_atomic_t *stop; /* non-zero: end early */
     /* Called by rank 0 before each point; NULL: not. */

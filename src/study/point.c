@@ -58,7 +58,7 @@ void point_init(struct point *point, const struct group *group, const struct pro
         .stop = options->stop,
         .sync = options->sync,
         .queue = QUEUE_DEFAULT,
-        .crowded = options->crowded,
+        .crowded = options->ranks_here > options->processors,
     };
     *point =
         (struct point){.group = group, .problem = problem, .source = source, .stop = options->stop};
