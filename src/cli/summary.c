@@ -140,8 +140,8 @@ static void print_stats(const struct study_report *report, const struct summary_
     if (ranks->here > ranks->processors)
         fprintf(
             out,
-            "stats: %u ranks share %u processor%s: %.3f s of that time went into the model; the "
-            "ranks' own times below count waiting for a processor\n",
+            "stats: %u ranks share %u processor%s: %.3f s of processor time went into the model; "
+            "the times of a rank below count its waiting for a processor\n",
             ranks->here, ranks->processors, ranks->processors == 1 ? "" : "s",
             run->model_processor_s.mean * ranks->ranks);
     fprintf(out, "stats: %s synchronisation over %s%s%s\n", run->sync, run->transport,
