@@ -158,7 +158,7 @@ expect_error 2 'no such file' plot_kernels cases.h5 missing.h5
 expect_error 2 'not an HDF5 file' plot_kernels text.h5
 expect_error 2 'not a result file' plot_kernels other.h5
 expect_error 2 'of different runs' plot_kernels cases.h5 tree.h5
-expect_error 2 'no points of the cases or panels' plot_kernels message.h5
+expect_error 2 'nothing to draw: no points' plot_kernels message.h5
 expect_error 2 'not a list of' plot_kernels cases.h5 --format pdf
 expect_error 2 'arguments are required' plot_kernels
 plot_kernels lost.h5 --output-dir lost >lost.out 2>lost.err

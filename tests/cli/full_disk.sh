@@ -21,6 +21,7 @@ full() {
     echo "an older result" >"$disk/x.h5"
     head -c $(((4096 - 4 - kib) * 1024)) /dev/zero >"$disk/filler"
     launch "$ranks" "$@" --output "$disk/x.h5" >"$work/out" 2>"$work/err" || status=$?
+    only_ours "$work/err"
     [ "$status" = 1 ] || fail "status $status"
     [ "$(wc -l <"$work/err")" = 1 ] || fail "says: $(head -5 "$work/err")"
     grep -q "^ahbm-pdes: error: .*" "$work/err" || fail "$(head -3 "$work/err")"
