@@ -118,7 +118,7 @@ def projection(program, context):
 TEXT = """# Scaling
 
 Written by `analysis/scaling.py`; the model is decode, case 4 (KV split over CUBEs and PEs), batch 1, \
-8 CUBEs per group. All counts are properties of the simulation: another machine gives the same. \
+8 CUBEs per group. All counts are properties of the simulation: another machine gives the same (MiB are about). \
 Messages are those of `--transport mpi`: one per neighbour and round. Digests of one row of CUBEs are \
 equal for every number of ranks.
 
