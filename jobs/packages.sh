@@ -86,6 +86,6 @@ prepare_study() {
 run_study() {
     local name=$1
     shift
-    mpirun --oversubscribe -q -np "$ranks" "$source_dir/build/ahbm-pdes" "$@" \
+    mpirun --oversubscribe -np "$ranks" "$source_dir/build/ahbm-pdes" "$@" \
         --output "$results/$name.h5" </dev/null | tee "$results/$name.txt"
 }
