@@ -47,6 +47,10 @@ bool replacement_publish(struct replacement *file, struct error *err);
 /* Removes the temporary file if this process began and did not publish it; frees. */
 void replacement_end(struct replacement *file);
 
+/* Removes this process's temporary file, if there is one, now: the process is about to end. Safe in
+ * a signal handler; exit() and the signals that end a process do it by themselves. */
+void replacement_forsake(void);
+
 /* The folder of what `path` leads to, freed by memory_free(). */
 char *replacement_folder(const char *path);
 

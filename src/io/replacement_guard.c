@@ -1,5 +1,6 @@
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@ enum { ENDINGS = sizeof endings / sizeof endings[0] };
 static const struct replacement *volatile guarded;
 static struct sigaction before[ENDINGS]; /* the handlers that ours stands in front of */
 
-static void remove_guarded(void)
+void replacement_forsake(void)
 {
     const struct replacement *file = guarded;
     guarded = NULL;
@@ -35,11 +36,26 @@ static void go_on(const struct sigaction *next, int number, siginfo_t *info, voi
 static void on_ending(int number, siginfo_t *info, void *context)
 {
     int saved = errno;
-    remove_guarded();
+    replacement_forsake();
     errno = saved;
     for (int i = 0; i < ENDINGS; i++)
         if (endings[i] == number)
             go_on(&before[i], number, info, context);
+}
+
+/* HDF5 has places where it ends the process in silence, for want of memory. */
+static void on_exit_of_others(int status, void *context)
+{
+    (void)context;
+    bool at_work = guarded != NULL;
+    replacement_forsake();
+    if (!at_work || status == ERROR_FAILED || status == ERROR_USAGE)
+        return;
+    fputs("ahbm-pdes: error: a library ended the process while it wrote the output (for want of "
+          "memory?)\n",
+          stderr);
+    fflush(stderr);
+    _exit(ERROR_FAILED);
 }
 
 static bool is_ours(const struct sigaction *action)
@@ -71,7 +87,7 @@ void replacement_guard(const struct replacement *file)
 {
     static bool at_exit;
     if (!at_exit)
-        at_exit = atexit(remove_guarded) == 0;
+        at_exit = on_exit(on_exit_of_others, NULL) == 0;
     guarded = file;
     for (int i = 0; i < ENDINGS; i++)
         stand_in_front(i);

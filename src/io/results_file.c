@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
@@ -10,6 +12,9 @@
 
 /* Space is asked for in steps, so that small writes ask rarely. */
 #define RESERVE_STEP_BYTES (UINT64_C(256) << 10)
+
+/* Where HDF5 fails in one process, the others may be waiting for it inside of HDF5. */
+enum { PATIENCE_S = 10 };
 
 static bool fail(const struct results_file *file, const char *why, struct error *err)
 {
@@ -93,11 +98,23 @@ static const char *guess_why(const struct results_file *file)
     return "writing to the file failed";
 }
 
+/* The others will never learn of it: this process tells, and ends them. */
+static _Noreturn void end_alone(struct results_file *file, const struct error *err)
+{
+    fprintf(stderr, "ahbm-pdes: error: %s\n", err->text);
+    replacement_end(&file->target);
+    MPI_Abort(MPI_COMM_WORLD, (int)err->code);
+    abort();
+}
+
 bool results_file_agree(struct results_file *file, bool good, struct error *err)
 {
     if (!good)
         fail(file, guess_why(file), err);
-    return group_agree(&file->writers, err);
+    bool alone, agreed = group_agree_within(&file->writers, PATIENCE_S, err, &alone);
+    if (alone)
+        end_alone(file, err);
+    return agreed;
 }
 
 static void publish(struct results_file *file, struct error *err)
