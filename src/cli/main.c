@@ -192,6 +192,7 @@ int main(int argc, char **argv)
     struct error err = {ERROR_NONE, ""};
     int status = 0;
     signal(SIGPIPE, SIG_IGN); /* then it is a write that fails, and is reported */
+    signal(SIGXFSZ, SIG_IGN); /* likewise */
     bool ok = options_parse(&options, argc, argv, &err);
     environment_prepare();
     if (!ok) {

@@ -1,18 +1,17 @@
 /* The life of the output: a temporary file beside it, open to HDF5 on the writers, that becomes the
- * final file by a rename when everything in it has been written, read back and synced. Calls are
+ * final file when everything in it has been written, read back and synced. Calls are
  * collective over the writers unless said otherwise. */
 #ifndef AHBM_IO_RESULTS_FILE_H
 #define AHBM_IO_RESULTS_FILE_H
 
+#include "io/replacement.h"
 #include "pdes/group.h"
 #include "support/error.h"
 
 struct results_file {
     struct group writers;
-    char *path;
-    char *temporary;
-    int64_t hdf5;      /* handle of the file, see results_hdf5.h */
-    int fd;            /* of the first writer on the temporary file, else -1 */
+    struct replacement target; /* the first writer's is the owner */
+    int64_t hdf5;              /* handle of the file, see results_hdf5.h; negative: not open */
     uint64_t reserved; /* bytes from the start that the disk is known to have (first writer) */
 };
 

@@ -67,20 +67,6 @@ uint64_t hdf5_file_bytes(int64_t file)
     return bytes;
 }
 
-bool hdf5_file_check(const char *path, const char *attribute)
-{
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_file_locking(access, false, true);
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
-    hid_t found = H5Aopen(file, attribute, H5P_DEFAULT);
-    uint32_t value;
-    bool good = H5Aread(found, H5T_NATIVE_UINT32, &value) >= 0;
-    H5Aclose(found);
-    H5Fclose(file);
-    H5Pclose(access);
-    return good;
-}
-
 int64_t hdf5_group_new(int64_t parent, const char *name)
 {
     return H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);

@@ -51,8 +51,8 @@ bool hdf5_file_flush(int64_t file);
 bool hdf5_file_close(int64_t file);
 /* Its size once all is written. Local. */
 uint64_t hdf5_file_bytes(int64_t file);
-/* Whether the closed file can be opened and `attribute` of its root be read. Local. */
-bool hdf5_file_check(const char *path, const char *attribute);
+/* Whether all groups, attributes and values of the closed file can be read. Local. */
+bool hdf5_file_check(const char *path);
 
 int64_t hdf5_group_new(int64_t parent, const char *name);
 void hdf5_group_close(int64_t group);

@@ -3,7 +3,10 @@
 #include "pdes/node.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <time.h>
 
+#include "support/clock.h"
 #include "support/memory.h"
 
 struct group group_of(MPI_Comm comm)
@@ -14,14 +17,48 @@ struct group group_of(MPI_Comm comm)
     return (struct group){comm, (uint32_t)rank, (uint32_t)size};
 }
 
-bool group_agree(const struct group *group, struct error *err)
+/* `first`: the lowest failed rank, or INT_MAX. */
+static bool share(const struct group *group, int first, struct error *err)
 {
-    int first = err->code == ERROR_NONE ? INT_MAX : (int)group->rank;
-    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, group->comm);
     if (first == INT_MAX)
         return true;
     MPI_Bcast(err, sizeof *err, MPI_BYTE, first, group->comm);
     return false;
+}
+
+static int vote(const struct group *group, const struct error *err)
+{
+    return err->code == ERROR_NONE ? INT_MAX : (int)group->rank;
+}
+
+bool group_agree(const struct group *group, struct error *err)
+{
+    int first = vote(group, err);
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, group->comm);
+    return share(group, first, err);
+}
+
+static bool ends_within(MPI_Request *request, double seconds)
+{
+    double end = clock_wall() + seconds;
+    int done = 0;
+    for (MPI_Test(request, &done, MPI_STATUS_IGNORE); !done && clock_wall() < end;
+         MPI_Test(request, &done, MPI_STATUS_IGNORE))
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return done;
+}
+
+bool group_agree_within(const struct group *group, double seconds, struct error *err, bool *alone)
+{
+    MPI_Request request;
+    int first = vote(group, err);
+    *alone = false;
+    MPI_Iallreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, group->comm, &request);
+    if (err->code == ERROR_NONE)
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    else if (!ends_within(&request, seconds))
+        *alone = true;
+    return !*alone && share(group, first, err);
 }
 
 /* MPI counts bytes in an int: what this layer gathers and broadcasts is far smaller. */

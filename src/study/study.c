@@ -1,11 +1,11 @@
 #include "study/study.h"
 
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/replacement.h"
 #include "io/results.h"
 #include "kernels/registry.h"
 #include "pdes/transport_choice.h"
@@ -222,9 +222,9 @@ static bool open_output(struct study *study, const char *config_text)
     study->results = results_open(group, study->options->output, &layout, study->err);
     if (study->results == NULL)
         return false;
-    char *path = memory_copy_text(study->options->output);
-    study->spool = spool_new(dirname(path), layout.local_cubes, study->err);
-    memory_free(path);
+    char *folder = replacement_folder(study->options->output);
+    study->spool = spool_new(folder, layout.local_cubes, study->err);
+    memory_free(folder);
     return group_agree(group, study->err);
 }
 
