@@ -35,7 +35,7 @@ static const struct tl_kernel_info *load_same(const struct group *group, const c
 bool kernels_load(const struct group *group, struct study_options *options, struct error *err)
 {
     options->objects =
-        memory_resize(options->objects, options->kernels_count, sizeof *options->objects);
+        memory_resize(options->objects, options->kernels_count, sizeof(struct tl_kernel_info *));
     for (uint32_t i = 0; i < options->kernels_count; i++) {
         bool file = is_file(options->kernels[i]);
         options->objects[i] = file ? load_same(group, options->kernels[i], err) : NULL;
