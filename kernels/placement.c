@@ -22,7 +22,8 @@ static uint32_t offset(uint32_t ranks, uint32_t rank, uint32_t start)
 
 uint64_t placement_context(const struct tl_launch *launch, uint32_t request)
 {
-    return launch->contexts != NULL ? launch->contexts[request] : launch->context;
+    uint32_t heads = launch->request_heads > 0 ? launch->request_heads : 1;
+    return launch->contexts != NULL ? launch->contexts[request / heads] : launch->context;
 }
 
 uint64_t placement_tokens(uint64_t context, uint32_t ranks, uint32_t rank, uint32_t start)

@@ -13,7 +13,7 @@
 
 /* Grows when struct tl_kernel_info or struct tl_launch change; an object built for another value is
  * refused. */
-enum { TL_KERNEL_ABI = 1 };
+enum { TL_KERNEL_ABI = 2 };
 
 /* Who decides where the KV cache lies: the option --case, or the kernel by these bits. */
 enum tl_placement {

@@ -32,8 +32,10 @@ struct tl_launch {
     enum tl_phase phase;
     uint64_t context;         /* S, tokens */
     uint32_t batch;           /* B, requests */
-    const uint64_t *contexts; /* [batch], decode: each request's own length, at most `context`;
-                                 NULL: all have `context` */
+    uint32_t request_heads;   /* of a kernel with `heads_apart`: requests n * request_heads and the
+                                 following are the query heads of one; else 1 (0 is 1, too) */
+    const uint64_t *contexts; /* decode: contexts[r / request_heads] is the length of request r, at
+                                 most `context`; NULL: all have `context` */
     uint32_t query_len;       /* T_q, positions per request */
     uint32_t group_heads;     /* G, query heads per KV head */
     uint32_t head_dim;        /* d */

@@ -2,13 +2,11 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/environment.h"
-#include "cli/files.h"
-#include "cli/machine.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/share.h"
 #include "cli/summary.h"
 #include "study/inputs.h"
 #include "study/plan.h"
@@ -62,25 +60,19 @@ static void progress(uint32_t point, uint32_t points, const char *kernel, uint32
 }
 
 /* What may be said of the machine without simulating. */
-static void act_on_machine(const struct options *options, struct error *err)
+static void act_on_machine(struct options *options, struct error *err)
 {
-    char *label = NULL, *text = NULL;
-    size_t bytes = 0;
-    struct config *config = NULL;
-    if (files_check(options, err) && machine_read(options, &label, &text, &bytes, err))
-        config = machine_make(options, label, text, bytes, err);
+    struct config *config = share_inputs(NULL, options, err);
     if (config != NULL && options->action == ACTION_PRINT_CONFIG)
         config_print(config, stdout);
     else if (config != NULL && plan_check(config_params(config), &options->study, err) &&
              inputs_check(config_params(config), &options->study, err))
         study_list_points(config_params(config), &options->study, stdout);
     config_free(config);
-    memory_free(label);
-    memory_free(text);
 }
 
 /* The actions that never start MPI. */
-static bool act_alone(const struct options *options, struct error *err)
+static bool act_alone(struct options *options, struct error *err)
 {
     switch (options->action) {
     case ACTION_HELP:
@@ -96,32 +88,6 @@ static bool act_alone(const struct options *options, struct error *err)
         act_on_machine(options, err);
     }
     return err->code == ERROR_NONE && output_close(err);
-}
-
-/* Rank 0 reads the machine file, every rank makes the machine. */
-static struct config *share_machine(const struct group *group, const struct options *options,
-                                    struct error *err)
-{
-    char *label = NULL, *text = NULL;
-    size_t sizes[2] = {0, 0};
-    struct config *config = NULL;
-    if (group->rank == 0 && files_check(options, err) &&
-        machine_read(options, &label, &text, &sizes[1], err))
-        sizes[0] = strlen(label) + 1;
-    if (group_agree(group, err)) {
-        group_broadcast(group, sizes, sizeof sizes);
-        if (group->rank != 0) {
-            label = memory_new(sizes[0], 1);
-            text = memory_new(sizes[1] + 1, 1);
-        }
-        group_broadcast(group, label, sizes[0]);
-        group_broadcast(group, text, sizes[1]);
-        config = machine_make(options, label, text, sizes[1], err);
-        group_agree(group, err);
-    }
-    memory_free(label);
-    memory_free(text);
-    return config;
 }
 
 static bool check_ranks(const struct group *group, const struct hw_params *params,
@@ -164,7 +130,7 @@ static int run(const struct group *group, struct options *options)
     struct error err = {ERROR_NONE, ""};
     struct study_report report = {0};
     enum study_status status = STUDY_FAILED;
-    struct config *config = share_machine(group, options, &err);
+    struct config *config = share_inputs(group, options, &err);
     if (config != NULL && check_ranks(group, config_params(config), &err)) {
         char *text = config_text(config);
         options->study.stop = &stop_signal;

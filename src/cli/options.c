@@ -75,7 +75,7 @@ static bool set_problem(int key, const char *text, struct study_options *study, 
     case KEY_CONTEXT:
         return words_contexts("context", text, &study->contexts, &study->contexts_count, err);
     case KEY_BATCH:
-        return parse_u32("batch", text, 1, 65536, &study->batch, err);
+        return parse_u32("batch", text, 1, STUDY_BATCH_MAX, &study->batch, err);
     case KEY_QUERY_LEN:
         return parse_some("query-len", text, "1 to the context", &study->query_len, err);
     case KEY_MESSAGE:
@@ -86,13 +86,6 @@ static bool set_problem(int key, const char *text, struct study_options *study, 
         return parse_some("cubes-per-group", text, "1, 4, 8, and all CUBEs of a SIP",
                           &study->cubes_per_group, err);
     }
-}
-
-static bool set_requests(const char *text, struct options *options, struct error *err)
-{
-    struct study_options *study = &options->study;
-    return parse_file("requests", text, &options->requests, err) &&
-           words_requests("requests", text, &study->request_contexts, &study->batch, err);
 }
 
 static bool set_form(int key, const char *text, struct study_options *study, struct error *err)
@@ -252,7 +245,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     else if (key < KEY_CASE || key > KEY_VERSION)
         return ARGP_ERR_UNKNOWN;
     else if (key == KEY_REQUESTS)
-        ok = set_requests(text, options, parse->err);
+        ok = parse_file("requests", text, &options->requests, parse->err);
     else if (key < KEY_REQUESTS || key == KEY_CUBES)
         ok = set_problem(key, text, &options->study, parse->err);
     else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
@@ -263,6 +256,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         set_flag(key, options);
     else
         ok = set_output(key, text, options, parse->err);
+    options->context_given |= key == KEY_CONTEXT;
     return ok ? 0 : EINVAL;
 }
 
@@ -292,16 +286,15 @@ static void set_defaults(struct options *options)
     options->study.contexts_count = 1;
 }
 
-/* With a length for each request the longest is the point's. */
-static void complete(struct study_options *study)
+/* Options that contradict each other, in whatever order. */
+static bool check_together(const struct options *options, struct error *err)
 {
-    if (study->request_contexts == NULL)
-        return;
-    study->contexts_count = 1;
-    study->contexts[0] = 0;
-    for (uint32_t r = 0; r < study->batch; r++)
-        if (study->request_contexts[r] > study->contexts[0])
-            study->contexts[0] = study->request_contexts[r];
+    const char *other = options->study.batch > 0 ? "batch" : "context";
+    if (options->requests == NULL || (options->study.batch == 0 && !options->context_given))
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "--%s: --requests has the lengths of all requests: leave one of the two out",
+                     other);
 }
 
 bool options_parse(struct options *options, int argc, char **argv, struct error *err)
@@ -310,10 +303,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
     struct argp parser = make_parser();
     set_defaults(options);
     unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP;
-    if (argp_parse(&parser, argc, argv, flags, NULL, &parse) == 0 && err->code == ERROR_NONE) {
-        complete(&options->study);
-        return true;
-    }
+    if (argp_parse(&parser, argc, argv, flags, NULL, &parse) == 0 && err->code == ERROR_NONE)
+        return check_together(options, err);
     return error_set(err, ERROR_USAGE,
                      "option '%.80s' is unknown, ambiguous or lacks its value (see --help)",
                      parse.culprit);

@@ -21,7 +21,8 @@ struct options {
     enum action action;
     struct study_options study;
     const char *config;       /* NULL: the default machine */
-    const char *requests;     /* the file of --requests, which has been read; NULL: none */
+    const char *requests;     /* the file of --requests; NULL: none */
+    bool context_given;       /* --context */
     const char **assignments; /* of --set, in order */
     uint32_t assignments_count;
     enum summary_format format;

@@ -15,9 +15,8 @@ static const struct argp_option table[] = {
      0},
     {"batch", KEY_BATCH, "B", 0, "Requests per group (default: the kernel's, mostly 1)", 0},
     {"requests", KEY_REQUESTS, "FILE", 0,
-     "Decode: a file with one context length per line, one line per request; stands for --batch "
-     "and "
-     "--context",
+     "Decode: a file with the context length of each request, one per line (# begins a comment); "
+     "stands for --batch and --context",
      0},
     {"query-len", KEY_QUERY_LEN, "T", 0,
      "Query positions per request, the last ones of the context (default: 1 in decode, the whole "

@@ -1,37 +1,19 @@
 #include "cli/words.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "study/options.h"
+#include "support/count.h"
 #include "support/memory.h"
 
-#define CONTEXT_MAX (UINT64_C(1) << 36)
 enum { LIST_MAX = 65536 };
-
-static bool parse(const char *text, const char *end, uint64_t *value)
-{
-    *value = 0;
-    if (text == end || !isdigit((unsigned char)*text))
-        return false;
-    for (; text != end && isdigit((unsigned char)*text); text++)
-        if (__builtin_mul_overflow(*value, 10, value) ||
-            __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
-            return false;
-    if (text == end)
-        return true;
-    const char *suffix = strchr("KMG", *text);
-    if (suffix == NULL || *suffix == '\0' || text + 1 != end)
-        return false;
-    return !__builtin_mul_overflow(*value, UINT64_C(1) << (10 * (suffix - "KMG" + 1)), value);
-}
 
 static bool number(const char *option, const char *text, const char *end, uint64_t min,
                    uint64_t max, uint64_t *value, struct error *err)
 {
-    if (parse(text, end, value) && *value >= min && *value <= max)
+    if (count_parse(text, end, value) && *value >= min && *value <= max)
         return true;
     return error_set(err, ERROR_USAGE,
                      "--%s: '%.*s' is not allowed (allowed: %" PRIu64 " to %" PRIu64
@@ -75,8 +57,8 @@ static bool append_range(const char *option, const char *text, const char *dots,
                          uint64_t **list, uint32_t *count, struct error *err)
 {
     uint64_t first, last;
-    if (!number(option, text, dots, 1, CONTEXT_MAX, &first, err) ||
-        !number(option, dots + 2, end, 1, CONTEXT_MAX, &last, err))
+    if (!number(option, text, dots, 1, STUDY_CONTEXT_MAX, &first, err) ||
+        !number(option, dots + 2, end, 1, STUDY_CONTEXT_MAX, &last, err))
         return false;
     if (first > last)
         return error_set(err, ERROR_USAGE, "--%s: '%.*s' runs backwards", option, (int)(end - text),
@@ -100,42 +82,11 @@ bool words_contexts(const char *option, const char *text, uint64_t **list, uint3
         if (dots != NULL && dots < end) {
             if (!append_range(option, text, dots, end, list, count, err))
                 return false;
-        } else if (!number(option, text, end, 1, CONTEXT_MAX, &value, err) ||
+        } else if (!number(option, text, end, 1, STUDY_CONTEXT_MAX, &value, err) ||
                    !append(option, value, list, count, err)) {
             return false;
         }
         if (*end == '\0')
             return true;
     }
-}
-
-/* The word of a line, or NULL when the line has none. */
-static char *word_of(char *line)
-{
-    line += strspn(line, " \t\r\n");
-    line[strcspn(line, " \t\r\n")] = '\0';
-    return *line == '\0' || *line == '#' ? NULL : line;
-}
-
-bool words_requests(const char *option, const char *path, uint64_t **list, uint32_t *count,
-                    struct error *err)
-{
-    char line[256];
-    uint64_t value;
-    FILE *file = fopen(path, "r");
-    memory_free(*list);
-    *list = NULL;
-    *count = 0;
-    if (file == NULL)
-        return error_set(err, ERROR_USAGE, "--%s: cannot read '%.200s': %s", option, path,
-                         strerror(errno));
-    while (err->code == ERROR_NONE && fgets(line, sizeof line, file) != NULL) {
-        char *word = word_of(line);
-        if (word != NULL && words_number(option, word, 1, CONTEXT_MAX, &value, err))
-            append(option, value, list, count, err);
-    }
-    fclose(file);
-    if (err->code == ERROR_NONE && *count == 0)
-        error_set(err, ERROR_USAGE, "--%s: '%.200s' has no lengths", option, path);
-    return err->code == ERROR_NONE;
 }

@@ -19,10 +19,4 @@ bool words_choice(const char *option, const char *text, const char *const *words
 bool words_contexts(const char *option, const char *text, uint64_t **list, uint32_t *count,
                     struct error *err);
 
-/* A file with one context length per line (empty lines and those that begin with # aside): a new
- * list in
- * `*list`, to be freed. */
-bool words_requests(const char *option, const char *path, uint64_t **list, uint32_t *count,
-                    struct error *err);
-
 #endif

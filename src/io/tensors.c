@@ -1,17 +1,14 @@
 #include "io/tensors.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <hdf5.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "io/results_hdf5.h"
 #include "support/bf16.h"
+#include "support/input.h"
 #include "support/memory.h"
 
 enum { AXES = 4, BLOCK_ELEMENTS = 1 << 18 };
@@ -66,28 +63,10 @@ static bool open_dataset(struct tensors *tensors, uint32_t which, struct error *
                                       tensors->path, names[which], fault);
 }
 
-/* What the system says of the file before HDF5 sees it; NULL: nothing. */
-static const char *refusal(const char *path)
-{
-    struct stat status;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
-        return strerror(errno);
-    const char *fault = fstat(file, &status) != 0  ? strerror(errno)
-                        : S_ISDIR(status.st_mode)  ? strerror(EISDIR)
-                        : !S_ISREG(status.st_mode) ? "not a regular file"
-                        : status.st_size == 0      ? "the file is empty"
-                                                   : NULL;
-    close(file);
-    return fault;
-}
-
 static bool open_file(struct tensors *tensors, struct error *err)
 {
-    const char *fault = refusal(tensors->path);
-    if (fault != NULL)
-        return error_set(err, ERROR_USAGE, "--tensors: %s: cannot be opened: %s", tensors->path,
-                         fault);
+    if (!input_identify(tensors->path, NULL, err))
+        return error_context(err, "--tensors: %s", tensors->path);
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     H5Pset_file_locking(access, false, true);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);

@@ -3,6 +3,7 @@
 #include "io/tensors.h"
 #include "study/plan.h"
 #include "study/regions.h"
+#include "study/same.h"
 #include "support/memory.h"
 #include "values/generator.h"
 
@@ -73,10 +74,14 @@ struct value_source *inputs_new(const struct group *group, const struct hw_param
     uint32_t dim = (uint32_t)params->model.head_dim;
     if (options->tensors == NULL)
         return generator_new(options->seed, dim);
+    struct input_identity identity = {0, 0};
     struct tensors *tensors = tensors_open(options->tensors, err);
-    if (tensors != NULL)
+    if (tensors != NULL && !input_identify(options->tensors, &identity, err))
+        error_context(err, "--tensors: %.200s", options->tensors);
+    bool good = same_file(group, "tensors", options->tensors, &identity, err);
+    if (good)
         check_shapes(tensors, params, options, err);
-    bool good = group_agree(group, err);
+    good = group_agree(group, err);
     for (uint32_t which = 0; good && which < TENSORS_IN_FILE; which++) {
         tensors_check_finite(tensors, which, group->rank, group->size, err);
         good = group_agree(group, err);

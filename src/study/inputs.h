@@ -7,8 +7,8 @@
 #include "values/source.h"
 
 /* Ended by value_source_free(). With a file every process opens it, and it is checked as by
- * inputs_check(), the work shared: NULL with the same `err` on all processes when it is refused.
- * Collective. */
+ * inputs_check(), the work shared, and that it is the same file everywhere (same.h): NULL with the
+ * same `err` on all processes when it is refused. Collective. */
 struct value_source *inputs_new(const struct group *group, const struct hw_params *params,
                                 const struct study_options *options, struct error *err);
 

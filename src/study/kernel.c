@@ -1,10 +1,12 @@
 #include "study/kernel.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "kernels/registry.h"
+#include "study/object.h"
+#include "study/same.h"
+#include "support/input.h"
 #include "support/memory.h"
 
 static bool is_file(const char *name)
@@ -13,42 +15,41 @@ static bool is_file(const char *name)
     return strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0);
 }
 
-/* A name without a folder is a file here, not one of the system's libraries. */
-static void *open_object(const char *name, struct error *err)
+/* Every process opens the object, once, and all have the same one. */
+static const struct tl_kernel_info *load_same(const struct group *group, const char *name,
+                                              struct error *err)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s%.4000s", strchr(name, '/') ? "" : "./", name);
-    void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (object == NULL)
-        error_set(err, ERROR_USAGE, "--kernel: cannot open '%.200s': %.700s", name, dlerror());
-    return object;
-}
-
-static const struct tl_kernel_info *load(const char *name, struct error *err)
-{
-    void *object = open_object(name, err);
-    if (object == NULL)
-        return NULL;
-    const struct tl_kernel_info *info = dlsym(object, "ahbm_kernel");
-    dlclose(object); /* it stays in memory: RTLD_NODELETE */
-    if (info == NULL)
-        error_set(err, ERROR_USAGE, "--kernel: '%.200s' defines no 'ahbm_kernel' (ahbm/kernel.h)",
-                  name);
-    else if (info->abi != TL_KERNEL_ABI)
-        error_set(err, ERROR_USAGE,
-                  "--kernel: '%.200s' was built for kernel interface %u, but this program has %d: "
-                  "build it again",
-                  name, info->abi, TL_KERNEL_ABI);
-    else if (info->name == NULL || info->run == NULL)
-        error_set(err, ERROR_USAGE, "--kernel: '%.200s' leaves name or run empty", name);
+    struct input_identity identity = {0, 0};
+    const struct tl_kernel_info *info = NULL;
+    if (!input_identify(name, &identity, err))
+        error_context(err, "--kernel: %.200s", name);
+    if (group != NULL)
+        same_file(group, "kernel", name, &identity, err);
+    if (err->code == ERROR_NONE)
+        info = object_load(name, err);
+    if (group != NULL)
+        same_agree(group, err);
     return err->code == ERROR_NONE ? info : NULL;
 }
 
-static const struct tl_kernel_info *find(const char *name, struct error *err)
+bool kernels_load(const struct group *group, struct study_options *options, struct error *err)
 {
-    if (is_file(name))
-        return load(name, err);
-    const struct tl_kernel_info *info = kernel_find(name);
+    options->objects =
+        memory_resize(options->objects, options->kernels_count, sizeof(struct tl_kernel_info *));
+    for (uint32_t i = 0; i < options->kernels_count; i++) {
+        bool file = is_file(options->kernels[i]);
+        options->objects[i] = file ? load_same(group, options->kernels[i], err) : NULL;
+        if (err->code != ERROR_NONE)
+            return false;
+    }
+    return true;
+}
+
+static const struct tl_kernel_info *find(const struct study_options *options, struct error *err)
+{
+    const char *name = options->kernel ? options->kernel : phase_name(options->phase);
+    assert(!is_file(name) || options->object != NULL); /* kernels_load() */
+    const struct tl_kernel_info *info = options->object ? options->object : kernel_find(name);
     if (info == NULL)
         error_set(err, ERROR_USAGE, "--kernel: there is no kernel '%.200s' (see --list-kernels)",
                   name);
@@ -93,14 +94,15 @@ void kernel_names_free(struct study_options *options)
     for (uint32_t i = 0; i < options->kernels_count; i++)
         memory_free(options->kernels[i]);
     memory_free(options->kernels);
+    memory_free(options->objects);
     options->kernels = NULL;
+    options->objects = NULL;
     options->kernels_count = 0;
 }
 
 const struct tl_kernel_info *kernel_resolve(const struct study_options *options, struct error *err)
 {
-    const char *name = options->kernel ? options->kernel : phase_name(options->phase);
-    const struct tl_kernel_info *info = find(name, err);
+    const struct tl_kernel_info *info = find(options, err);
     if (info == NULL)
         return NULL;
     if (options->phase_given && info->phase != options->phase)

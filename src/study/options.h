@@ -2,7 +2,7 @@
 #ifndef AHBM_STUDY_OPTIONS_H
 #define AHBM_STUDY_OPTIONS_H
 
-#include <ahbm/launch.h>
+#include <ahbm/kernel.h>
 
 #include <signal.h>
 
@@ -19,10 +19,14 @@ struct study_options {
     bool cases_given;   /* else a kernel may have a placement of its own */
     uint64_t *contexts; /* tokens, in the order given */
     uint32_t contexts_count;
-    uint64_t *request_contexts; /* of each request of the batch; NULL: all have the point's */
+    uint64_t *request_contexts; /* [batch], each request's own (requests.h), at most the point's;
+                                   NULL: all have the point's */
     const char *kernel;         /* that one point runs; NULL: the phase's */
+    const struct tl_kernel_info
+        *object;    /* `kernel` when it is a file, as kernels_load() found it */
     char **kernels; /* asked for, each in turn as `kernel`; NULL: `kernel` alone. Owned by whoever
                        filled it (kernel_names()) */
+    const struct tl_kernel_info **objects; /* of `kernels`, those that are files: kernels_load() */
     uint32_t kernels_count;
     /* 0: not given, the kernel or the phase decides. */
     uint32_t batch, query_len, cubes_per_group, tile;
@@ -49,6 +53,8 @@ struct study_options {
                      uint64_t context);
 };
 
+#define STUDY_CONTEXT_MAX (UINT64_C(1) << 36) /* tokens */
+#define STUDY_BATCH_MAX 65536
 #define STUDY_DEFAULT_CONTEXT 8192
 #define STUDY_DEFAULT_TILE 1024
 #define STUDY_DEFAULT_PREFILL_TILE 128

@@ -13,7 +13,10 @@ static struct study_options select_kernel(const struct study_options *options, u
     struct study_options one = *options;
     if (options->kernels_count > 0)
         one.kernel = options->kernels[kernel];
+    if (options->kernels_count > 0 && options->objects != NULL)
+        one.object = options->objects[kernel];
     one.kernels = NULL;
+    one.objects = NULL;
     one.kernels_count = 0;
     return one;
 }

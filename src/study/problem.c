@@ -68,6 +68,9 @@ static bool check_queries(const struct study_options *options, enum tl_phase pha
 {
     if (options->request_contexts != NULL && phase != TL_PHASE_DECODE)
         return error_set(err, ERROR_USAGE, "--requests: lengths of their own are for decode");
+    if (options->request_contexts != NULL && options->message > 0)
+        return error_set(err, ERROR_USAGE,
+                         "--message: a message has no requests: leave out --requests");
     for (uint32_t i = 0; i < options->contexts_count; i++) {
         uint64_t context = options->contexts[i];
         if (options->query_len > context)
@@ -189,8 +192,10 @@ static void set_model(struct problem *problem, const struct study_options *optio
                                                             : 1;
     launch->group_heads = (uint32_t)(params->model.query_heads / params->model.kv_heads);
     launch->head_dim = (uint32_t)params->model.head_dim;
+    launch->request_heads = 1;
     if (problem->kernel->heads_apart) {
         launch->batch *= launch->group_heads;
+        launch->request_heads = launch->group_heads;
         launch->group_heads = 1;
     }
 }

@@ -89,8 +89,8 @@ for name in decode decode-pipelined; do
     grep -q '"batch": 4' "$work/stdout" || fail "four requests"
 done
 printf '300\nmany\n' >"$work/requests"
-expect 2 "--requests: 'many' is not allowed" --requests "$work/requests"
-expect 2 "cannot read" --requests "$work/none"
+expect 2 "requests:2: 'many' is not allowed" --requests "$work/requests"
+expect 2 "cannot be opened" --requests "$work/none"
 echo 300 >"$work/requests"
 expect 2 "are for decode" --requests "$work/requests" --phase prefill
 expect 2 "is no collective" --message 64
@@ -101,7 +101,7 @@ expect 2 "kernel prefill does prefill, not decode" --kernel prefill --phase deco
 expect 2 "has a placement of its own" --kernel decode-one-pe --case 2
 expect 2 "works on groups of 1" --kernel decode-one-pe --cubes-per-group 8
 expect 2 "would span SIPs" --cubes-per-group 32
-expect 2 "cannot open './none.so'" --kernel ./none.so
+expect 2 "./none.so: cannot be opened: No such file" --kernel ./none.so
 expect 2 "101 positions at the end of a context of 100" --context 100 --query-len 101 --phase prefill
 expect 2 "does not fit into 65536 bytes of scratch" --phase prefill --set scratch.capacity_bytes=65536 \
     --tile 1024

@@ -123,9 +123,9 @@ done
 echo text >text.h5
 : >empty.h5
 expect 2 "--tensors: text.h5: is no HDF5 file that can be read" --tensors text.h5
-expect 2 "--tensors: empty.h5: cannot be opened: the file is empty" --tensors empty.h5
+expect 2 "--tensors: empty.h5: is empty" --tensors empty.h5
 expect 2 "--tensors: /nowhere.h5: cannot be opened: No such file or directory" --tensors /nowhere.h5
-expect 2 "--tensors: .: cannot be opened: Is a directory" --tensors .
+expect 2 "--tensors: .: is a directory; a file is expected" --tensors .
 
 # --dry-run sees what is wrong with the file, too.
 expect 0 "" --dry-run --context 300 --tensors float32.h5

@@ -249,7 +249,7 @@ static void test_paths(void)
 {
     expect_path("/nowhere/x.yaml", "/nowhere/x.yaml: the machine file cannot be opened: No such "
                                    "file or directory");
-    expect_path("/tmp", "/tmp: is a directory; a machine file is expected");
+    expect_path("/tmp", "/tmp: the machine file is a directory; a file is expected");
     expect_path("no\nfile",
                 "no?file: the machine file cannot be opened: No such file or directory");
     char path[4000];
