@@ -51,7 +51,8 @@ const struct lp_model *cube_model(void)
                                           .kinds = MESSAGES,
                                           .promise = cube_promise,
                                           .announce = cube_announce,
-                                          .reaction = cube_reaction};
+                                          .reaction = cube_reaction,
+                                          .late = cube_late};
     return &model;
 }
 

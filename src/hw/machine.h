@@ -269,6 +269,9 @@ uint64_t inbound_time(const struct hw_params *params, const struct inbound *inbo
 uint64_t cube_promise(struct lp *lp, uint64_t next_event);
 uint64_t cube_reaction(const struct lp *lp, uint32_t to);
 
+/* late.c: simulated time has run out. */
+void cube_late(struct lp *lp, uint32_t src);
+
 #define X(id, handler) lp_handler handler;
 HW_MESSAGES(X)
 #undef X
