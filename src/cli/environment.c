@@ -50,4 +50,5 @@ void environment_prepare(void)
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
     setenv("OMPI_MCA_io", "romio321", 0);
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1); /* while there is one thread: values/blas.c */
 }
