@@ -38,6 +38,11 @@ uint32_t environment_ranks_here(void)
     return number_of(names, 1);
 }
 
+bool environment_under_mpirun(void)
+{
+    return getenv("OMPI_COMM_WORLD_RANK") != NULL;
+}
+
 static uint32_t cpus_here(void)
 {
     cpu_set_t set;
