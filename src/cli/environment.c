@@ -39,6 +39,11 @@ uint32_t environment_ranks_here(void)
     return number_of(names, 1);
 }
 
+bool environment_under_mpirun(void)
+{
+    return getenv("OMPI_COMM_WORLD_RANK") != NULL;
+}
+
 static uint32_t cpus_here(void)
 {
     cpu_set_t set;
@@ -61,4 +66,5 @@ void environment_prepare(void)
         setenv("OMPI_MCA_btl", "^tcp", 0);
     setenv("OMPI_MCA_io", "^ompio", 0); /* leaves ROMIO, whose name has its version in it */
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
+    setenv("OPENBLAS_NUM_THREADS", "1", 1); /* while there is one thread: values/blas.c */
 }

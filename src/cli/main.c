@@ -2,6 +2,7 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cli/environment.h"
 #include "cli/options.h"
@@ -14,6 +15,7 @@
 #include "support/memory.h"
 
 static volatile sig_atomic_t stop_signal;
+static bool under_mpirun; /* of Open MPI */
 
 static void on_signal(int number)
 {
@@ -30,6 +32,23 @@ static void catch_signals(void)
     struct sigaction hangup;
     if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* not under nohup */
         sigaction(SIGHUP, &action, NULL);
+}
+
+static void end_at_once(int number)
+{
+    (void)number;
+    _exit(1);
+}
+
+/* Memory has run out on this rank: the others must not wait for it. Open MPI's mpirun ends them
+ * when it sees the status, and says less than after an MPI_Abort(), which wants memory, too. */
+static void stop_all_ranks(void)
+{
+    if (under_mpirun)
+        return;
+    signal(SIGALRM, end_at_once);
+    alarm(5);
+    MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 static void report_error(const struct error *err)
@@ -157,6 +176,7 @@ int main(int argc, char **argv)
     struct options options;
     struct error err = {ERROR_NONE, ""};
     int status = 0;
+    memory_start();
     signal(SIGPIPE, SIG_IGN); /* then it is a write that fails, and is reported */
     signal(SIGXFSZ, SIG_IGN); /* likewise */
     bool ok = options_parse(&options, argc, argv, &err);
@@ -172,8 +192,11 @@ int main(int argc, char **argv)
     } else {
         catch_signals();
         study_start();
+        under_mpirun = environment_under_mpirun(); /* MPI_Init() changes the environment */
         MPI_Init(&argc, &argv);
         struct group group = group_of(MPI_COMM_WORLD);
+        if (group.size > 1)
+            memory_on_failure(stop_all_ranks);
         status = run(&group, &options);
         group_barrier(&group);
         MPI_Finalize();

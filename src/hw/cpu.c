@@ -264,12 +264,12 @@ static void issue(struct lp *lp, const struct event *event, struct pe *pe)
     uint16_t index = cpu->draft;
     struct slot *slot = &pe->slots[index];
     const struct command *command = &slot->command;
-    uint64_t cost = cube->params->cpu.issue_ps[command->op], serial;
-    serial = command_serial_ps(&cube->cost, command);
+    uint64_t cost = cube->params->cpu.issue_ps[command->op];
+    uint64_t serial = command_serial_ps(&cube->cost, command), before = cpu->serial_ps;
     cpu->draft = NO_SLOT;
     cpu->busy_ps += cost;
-    cpu->serial_ps += serial;
-    cpu->busy_until_ps = lp->now + serial;
+    cpu->serial_ps = time_add(before, serial);
+    cpu->busy_until_ps = time_add(lp->now, serial);
     slot->issue_ps = slot->start_ps = lp->now;
     slot->cause = cpu->cause;
     cpu->cause = (struct cause){slot->number, lp->id, (uint16_t)unit_pe(event->dst), CAUSE_PROGRAM};
@@ -278,7 +278,7 @@ static void issue(struct lp *lp, const struct event *event, struct pe *pe)
     enter_flight(pe, index);
     count_command(pe, command);
     note_message(cube->params, cpu, slot);
-    if (!foreseen(lp, pe, slot, cpu->serial_ps - serial + cost))
+    if (!foreseen(lp, pe, slot, before + cost))
         return;
     if (command->op == OP_WAIT)
         retire(lp, pe, unit_pe(event->dst), index, lp->now + cost);

@@ -8,6 +8,8 @@
 #include "hw/route.h"
 #include "support/memory.h"
 
+enum { ROOM_START = 4 };
+
 void ring_init(struct ring *ring, uint32_t capacity)
 {
     *ring = (struct ring){memory_new(capacity, sizeof *ring->items), capacity, 0, 0};
@@ -22,6 +24,19 @@ void ring_push(struct ring *ring, uint16_t item)
 {
     assert(ring->count < ring->capacity);
     ring->items[(ring->first + ring->count++) % ring->capacity] = item;
+}
+
+void *grown_ring(void *items, size_t bytes, uint32_t first, uint32_t *room, uint64_t most)
+{
+    uint32_t old = *room, before = old - first;
+    *room = (uint32_t)time_min(old == 0 ? ROOM_START : 2 * (uint64_t)old, most);
+    char *larger = memory_new(*room, bytes);
+    if (old > 0) {
+        memcpy(larger, (char *)items + first * bytes, before * bytes);
+        memcpy(larger + before * bytes, items, first * bytes);
+    }
+    memory_free(items);
+    return larger;
 }
 
 uint16_t ring_head(const struct ring *ring)
@@ -51,7 +66,8 @@ const struct lp_model *cube_model(void)
                                           .kinds = MESSAGES,
                                           .promise = cube_promise,
                                           .announce = cube_announce,
-                                          .reaction = cube_reaction};
+                                          .reaction = cube_reaction,
+                                          .late = cube_late};
     return &model;
 }
 
@@ -75,12 +91,9 @@ static uint32_t peer_of(const struct cube *cube, uint32_t pe, enum queue_id queu
 }
 
 /* What only queues to other CUBEs have. */
-static void init_way(struct cube *cube, struct ipcq_queue *queue)
+static void init_way(const struct cube *cube, struct ipcq_queue *queue)
 {
-    const struct hw_params *params = cube->params;
-    queue->data.packets = memory_new(params->ipcq.slots, sizeof *queue->data.packets);
-    queue->credit_packets.packets = memory_new(params->ipcq.slots, sizeof *queue->data.packets);
-    route_next(&params->geometry, cube->id, unit_cube(queue->peer), &queue->link);
+    route_next(&cube->params->geometry, cube->id, unit_cube(queue->peer), &queue->link);
 }
 
 static void init_queues(struct cube *cube, uint32_t number)
@@ -94,7 +107,6 @@ static void init_queues(struct cube *cube, uint32_t number)
             continue;
         ring_init(&queue->sends, (uint32_t)params->ipcq.queue_commands);
         ring_init(&queue->recvs, (uint32_t)params->ipcq.queue_commands);
-        queue->arrived = memory_new(params->ipcq.slots, sizeof *queue->arrived);
         if (queue_level((enum queue_id)i) != LEVEL_PE)
             init_way(cube, queue);
     }

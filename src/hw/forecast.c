@@ -43,7 +43,7 @@ uint64_t credit_time(const struct hw_params *params, const struct ipcq_queue *q,
 {
     return number <= params->ipcq.slots
                ? 0
-               : inbound_time(params, &q->credit_packets, number - params->ipcq.slots);
+               : inbound_time(&q->credit_packets, number - params->ipcq.slots);
 }
 
 static bool to_another_cube(const struct command *command)
@@ -77,7 +77,7 @@ static uint64_t receive_end(struct forecast *forecast, const struct pe *pe, cons
     const struct command *command = &slot->command;
     const struct ipcq_queue *q = &pe->ipcq.queue[command->queue];
     if (to_another_cube(command))
-        return time_max(inbound_time(params, &q->data, slot->last_fragment), q->drain_end_ps);
+        return time_max(inbound_time(&q->data, slot->last_fragment), q->drain_end_ps);
     uint64_t sent = message_sent(forecast, pe, command->queue, slot->message, depth);
     if (sent == 0)
         return q->drain_end_ps;

@@ -22,7 +22,7 @@ static uint64_t serve(uint64_t interval, uint64_t away, uint64_t *refresh_at, ui
     work -= before;
     uint64_t whole = (work - 1) / (interval - away);
     work -= whole * (interval - away);
-    uint64_t start = time_add(*refresh_at, whole * interval);
+    uint64_t start = time_add(*refresh_at, time_multiply(whole, interval));
     *refresh_at = time_add(start, interval);
     return time_add(start, away + work);
 }
@@ -69,7 +69,7 @@ void hbm_access(struct lp *lp, const struct event *event)
     uint64_t bytes = event->arg[2];
     bool own = unit_pe(access.requester) == unit_pe(event->dst);
     uint64_t end = accept(cube, &pe->hbm, lp->now, event->arg[1], bytes);
-    end += cube->params->hbm.latency_ps;
+    end = time_add(end, cube->params->hbm.latency_ps);
     if (access.kind == ACCESS_STORE)
         pe->hbm.write_bytes += bytes;
     else

@@ -23,10 +23,20 @@ static void note_passing(struct cube *cube, const struct event *event)
     cube->passing[cube->passing_count++] = (struct passing){event->time, event->src, event->seq};
 }
 
-static uint32_t place(const struct hw_params *params, const struct inbound *inbound, uint64_t at)
+static uint32_t place(const struct inbound *inbound, uint64_t at)
 {
     uint64_t place = inbound->first + at;
-    return (uint32_t)(place < params->ipcq.slots ? place : place - params->ipcq.slots);
+    return (uint32_t)(place < inbound->room ? place : place - inbound->room);
+}
+
+static void make_room(const struct cube *cube, struct inbound *inbound)
+{
+    uint64_t slots = cube->params->ipcq.slots;
+    if (inbound->count == slots)
+        error_bug("CUBE %u was sent more packets than a queue has slots", cube->id);
+    inbound->packets = grown_ring(inbound->packets, sizeof *inbound->packets, inbound->first,
+                                  &inbound->room, slots);
+    inbound->first = 0;
 }
 
 void cube_announce(struct lp *lp, const struct event *event)
@@ -37,9 +47,9 @@ void cube_announce(struct lp *lp, const struct event *event)
         note_passing(cube, event);
         return;
     }
-    if (inbound->count == cube->params->ipcq.slots)
-        error_bug("CUBE %u was sent more packets than a queue has slots", cube->id);
-    inbound->packets[place(cube->params, inbound, inbound->count++)] =
+    if (inbound->count == inbound->room)
+        make_room(cube, inbound);
+    inbound->packets[place(inbound, inbound->count++)] =
         (struct inbound_packet){event->time, packet_bytes(event)};
 }
 
@@ -62,17 +72,16 @@ void inbound_remove(struct cube *cube, const struct event *event)
     }
     if (inbound->count == 0 || inbound->packets[inbound->first].time != event->time)
         error_bug("event %u of unit %u came out of order", event->seq, event->src);
-    inbound->first = place(cube->params, inbound, 1);
+    inbound->first = place(inbound, 1);
     inbound->count--;
     inbound->came++;
 }
 
-uint64_t inbound_time(const struct hw_params *params, const struct inbound *inbound,
-                      uint64_t number)
+uint64_t inbound_time(const struct inbound *inbound, uint64_t number)
 {
     if (number <= inbound->came)
         return 0;
     if (number > inbound->came + inbound->count)
         return TIME_NEVER;
-    return inbound->packets[place(params, inbound, number - inbound->came - 1)].time;
+    return inbound->packets[place(inbound, number - inbound->came - 1)].time;
 }

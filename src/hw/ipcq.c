@@ -156,7 +156,7 @@ void ipcq_drained(struct lp *lp, const struct event *event)
     uint16_t index = ring_head(&q->recvs);
     struct slot *slot = &pe->slots[index];
     const struct arrived message = q->arrived[q->arrived_first];
-    q->arrived_first = (q->arrived_first + 1) % (uint32_t)params->ipcq.slots;
+    q->arrived_first = (q->arrived_first + 1) % q->arrived_room;
     q->arrived_count--;
     q->drain_end_ps = 0;
     activity_end(&pe->ipcq.activity, lp->now);
@@ -177,13 +177,22 @@ void ipcq_drained(struct lp *lp, const struct event *event)
     start_drain(lp, event, pe, queue);
 }
 
-static void message_arrives(struct lp *lp, const struct event *event, struct pe *pe)
+static void make_room(const struct hw_params *params, const struct event *event,
+                      struct ipcq_queue *q)
 {
-    const struct hw_params *params = cube_of(lp)->params;
-    struct ipcq_queue *q = queue_of(pe, packet_queue(event));
     if (q->arrived_count == params->ipcq.slots)
         error_bug("unit %u received more messages than it has slots", event->dst);
-    uint32_t at = (q->arrived_first + q->arrived_count++) % (uint32_t)params->ipcq.slots;
+    q->arrived = grown_ring(q->arrived, sizeof *q->arrived, q->arrived_first, &q->arrived_room,
+                            params->ipcq.slots);
+    q->arrived_first = 0;
+}
+
+static void message_arrives(struct lp *lp, const struct event *event, struct pe *pe)
+{
+    struct ipcq_queue *q = queue_of(pe, packet_queue(event));
+    if (q->arrived_count == q->arrived_room)
+        make_room(cube_of(lp)->params, event, q);
+    uint32_t at = (q->arrived_first + q->arrived_count++) % q->arrived_room;
     q->arrived[at] = (struct arrived){
         .command = event->arg[2],
         .shape = event->arg[3],

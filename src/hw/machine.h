@@ -130,16 +130,16 @@ struct inbound {
     struct inbound_packet {
         uint64_t time;
         uint64_t bytes;
-    } * packets; /* ring of `slots` */
-    uint32_t first, count;
+    } * packets; /* ring of `room`, which grows to `slots` */
+    uint32_t first, count, room;
     uint64_t came; /* before these */
 };
 
 struct ipcq_queue {
     struct ring sends, recvs;
     struct inbound data, credit_packets;
-    struct arrived *arrived; /* ring of `slots` */
-    uint32_t arrived_first, arrived_count;
+    struct arrived *arrived; /* ring of `room`, which grows to `slots` */
+    uint32_t arrived_first, arrived_count, arrived_room;
     uint32_t peer; /* IPCQ unit at the other end; NO_PEER */
     uint32_t link; /* to another CUBE: the first one on the way */
     uint32_t credits;
@@ -225,6 +225,10 @@ static inline struct event *send_part(struct lp *lp, const struct event *event, 
     return lp_send(lp, event->dst, unit_of(lp->id, pe, to), (uint16_t)message, time);
 }
 
+/* A larger ring with the items of the old one, which is freed, from its beginning on. Queues have
+ * room for what has come at one time: a machine with many slots costs no more than one with few. */
+void *grown_ring(void *items, size_t bytes, uint32_t first, uint32_t *room, uint64_t most);
+
 void ring_init(struct ring *ring, uint32_t capacity);
 void ring_fini(struct ring *ring);
 void ring_push(struct ring *ring, uint16_t item);
@@ -262,12 +266,14 @@ void cube_announce(struct lp *lp, const struct event *event);
 void inbound_remove(struct cube *cube, const struct event *event);
 /* When packet `number` of its queue, counted from 1, comes: 0: it has come; TIME_NEVER: it has not
  * been sent yet. */
-uint64_t inbound_time(const struct hw_params *params, const struct inbound *inbound,
-                      uint64_t number);
+uint64_t inbound_time(const struct inbound *inbound, uint64_t number);
 
 /* promise.c */
 uint64_t cube_promise(struct lp *lp, uint64_t next_event);
 uint64_t cube_reaction(const struct lp *lp, uint32_t to);
+
+/* late.c: simulated time has run out. */
+void cube_late(struct lp *lp, uint32_t src);
 
 #define X(id, handler) lp_handler handler;
 HW_MESSAGES(X)

@@ -40,7 +40,7 @@ static uint64_t cross(struct link *link, const struct link_params *params, uint6
         time_max(link->wait_max_ps, time_max(now, server_free_at(&link->server)) - now);
     link->bytes += bytes;
     link->packets++;
-    return server_accept(&link->server, params->rate, now, bytes) + params->latency_ps;
+    return time_add(server_accept(&link->server, params->rate, now, bytes), params->latency_ps);
 }
 
 static void deliver(struct lp *lp, const struct event *packet)

@@ -41,8 +41,8 @@ uint64_t command_serial_ps(const struct cost *cost, const struct command *comman
     const struct hw_params *params = cost->params;
     uint64_t issue = params->cpu.issue_ps[command->op];
     if (command->op == OP_MATH)
-        return issue + params->math.startup_ps +
-               server_least(params->math.clock, math_cycles(params, command));
+        return time_add(issue + params->math.startup_ps,
+                        server_least(params->math.clock, math_cycles(params, command)));
     if (command->op == OP_RECV)
         return issue + server_least(params->scratch.rate, operand_bytes(&command->out));
     return issue;
@@ -51,10 +51,10 @@ uint64_t command_serial_ps(const struct cost *cost, const struct command *comman
 /* The CPU's serial work grows by `ps`, and with it what follows the last use of each stream. */
 static void add_serial(struct outlook *outlook, uint64_t ps)
 {
-    outlook->serial_ps += ps;
-    outlook->after.ps += ps;
+    outlook->serial_ps = time_add(outlook->serial_ps, ps);
+    outlook->after.ps = time_add(outlook->after.ps, ps);
     for (int s = 0; s < STREAMS; s++)
-        outlook->after_ps[s] += ps;
+        outlook->after_ps[s] = time_add(outlook->after_ps[s], ps);
 }
 
 /* The CPU has used a result: everything from here on comes after its bytes. Two bounds hold, the
@@ -90,7 +90,7 @@ static void use_operand(struct outlook *outlook, const struct operand *operand)
 static void note_result(struct outlook *outlook, const struct operand *out, enum stream stream,
                         uint64_t work)
 {
-    outlook->asked[stream] += work;
+    outlook->asked[stream] = time_add(outlook->asked[stream], work);
     /* It comes after all that its stream asked for before only if it queues up at every
      * pseudo-channel. */
     if (stream != STREAM_GEMM && work < outlook->cost->spread_bytes)
@@ -105,8 +105,9 @@ static void note_gemm(struct outlook *outlook, const struct command *command)
 {
     const struct operand *b = &command->b;
     if (b->space != SPACE_HBM)
-        note_result(outlook, &command->out, STREAM_GEMM,
-                    steps_of(outlook->cost->params, command) * outlook->cost->step_cycles);
+        note_result(
+            outlook, &command->out, STREAM_GEMM,
+            time_multiply(steps_of(outlook->cost->params, command), outlook->cost->step_cycles));
     else if (b->pe == outlook->pe)
         note_result(outlook, &command->out, STREAM_FETCH, operand_bytes(b));
 }

@@ -38,9 +38,8 @@ static uint64_t copy_promise(const struct cube *cube, const struct pe *pe, uint3
     if (q->copy_end_ps != 0)
         return over_link(cube, q, q->copy_end_ps, q->fragment);
     uint64_t copy_ps = params->ipcq.copy_ps[queue_level((enum queue_id)queue)], bytes = 1;
-    uint64_t begin = q->credits > 0
-                         ? next_event
-                         : inbound_time(params, &q->credit_packets, q->credit_packets.came + 1);
+    uint64_t begin =
+        q->credits > 0 ? next_event : inbound_time(&q->credit_packets, q->credit_packets.came + 1);
     if (q->sends.count > 0) {
         const struct slot *slot = &pe->slots[ring_head(&q->sends)];
         bytes = time_min(slot->bytes_left, params->ipcq.slot_bytes);
@@ -91,7 +90,7 @@ static uint64_t packet_time(const struct cube *cube, const struct pe *pe,
 {
     const struct ipcq_queue *q = &pe->ipcq.queue[record->queue];
     return record->send ? credit_time(cube->params, q, record->fragment)
-                        : inbound_time(cube->params, &q->data, record->fragment);
+                        : inbound_time(&q->data, record->fragment);
 }
 
 /* The earliest arrival elsewhere of what the record's command lets leave, which is issued at

@@ -91,7 +91,7 @@ static void end_if_complete(struct lp *lp, const struct event *event, struct pe 
     /* Output tiles drain behind the array; only the last one's way to scratch is not hidden. */
     uint64_t last = extent(command->b.cols, params->sched.tile_n, slot->n_tiles - 1);
     uint64_t bytes = command->out.rows * last * dtype_bytes((enum dtype)command->out.dtype);
-    uint64_t end = lp->now + rate_duration(params->scratch.rate, bytes);
+    uint64_t end = time_add(lp->now, rate_duration(params->scratch.rate, bytes));
     send_part(lp, event, PART_CPU, MSG_CPU_DONE, end)->arg[0] = event->arg[0];
 }
 

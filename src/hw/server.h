@@ -20,7 +20,7 @@ static inline uint64_t server_free_at(const struct server *server)
     return server->whole_ps + (server->rest != 0);
 }
 
-/* items * num + rest split by den. */
+/* items * num + rest split by den; TIME_LAST at most. */
 static inline uint64_t server_split(uint64_t items, struct rate rate, uint64_t *rest)
 {
     uint64_t total;
@@ -29,9 +29,7 @@ static inline uint64_t server_split(uint64_t items, struct rate rate, uint64_t *
         unsigned __int128 wide = (unsigned __int128)items * rate.num + *rest;
         *rest = (uint64_t)(wide % rate.den);
         wide /= rate.den;
-        if (wide >= TIME_NEVER)
-            error_bug("service time overflows: %llu items", (unsigned long long)items);
-        return (uint64_t)wide;
+        return wide < TIME_LAST ? (uint64_t)wide : TIME_LAST;
     }
     if (rate.den == 1) {
         *rest = 0;

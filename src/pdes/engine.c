@@ -156,12 +156,23 @@ static struct batch *way_out(const struct lp *lp, uint32_t to)
     return &engine->boxes[engine->box_of[rank]].out;
 }
 
+static void too_late(struct lp *lp, uint32_t src, uint16_t kind)
+{
+    if (lp->model->late != NULL)
+        lp->model->late(lp, src);
+    error_set(&lp->error, ERROR_FAILED,
+              "simulated time runs out: event %s of unit %u would come after 2^62 ps (53 days)",
+              kind_name(lp, kind), src);
+}
+
 struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, uint64_t time)
 {
     uint32_t bits = lp->engine->config.unit_bits;
     uint32_t unit = src & ((1u << bits) - 1);
     assert(src >> bits == lp->id && unit < lp->units && kind < lp->model->kinds);
     assert(time != TIME_NEVER);
+    if (time >= TIME_LAST)
+        too_late(lp, src, kind);
     uint32_t seq = lp->seq[unit]++;
     struct event *event;
     if (time < lp->now)

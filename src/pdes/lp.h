@@ -34,6 +34,9 @@ struct lp_model {
      * that what is still under way can be promised for: a round takes one synchronisation, not two.
      */
     bool memoryless;
+    /* Unit `src` sends an event that would come at TIME_LAST or later: puts an error in the model's
+     * words into lp->error. May be NULL. */
+    void (*late)(struct lp *lp, uint32_t src);
 };
 
 /* Bytes that travel with an event. */
@@ -65,7 +68,8 @@ struct lp {
 
 /* Sends an event from unit `src` of this LP to unit `dst` of any LP. The caller fills the
  * arguments (zero) through the result before the next send. Sending into the past, or to another
- * LP before the promise, is a bug that stops the run and names both events. */
+ * LP before the promise, is a bug that stops the run and names both events. At TIME_LAST simulated
+ * time has run out: that ends this LP's run with an error. */
 struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, uint64_t time);
 
 /* Gives the event that was just sent a payload of `bytes` (at least 1), which the caller fills

@@ -1,5 +1,8 @@
 #include "support/memory.h"
 
+#include <assert.h>
+#include <malloc.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +10,46 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { HOOKS = 4, RESERVE_BYTES = 2 << 20 };
+
+static memory_hook *hooks[HOOKS];
+static uint32_t hooks_count;
+static void *reserve; /* freed for what hooks call: MPI, say */
+
+void memory_start(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    reserve = malloc(RESERVE_BYTES);
+}
+
+void memory_on_failure(memory_hook *hook)
+{
+    assert(hooks_count < HOOKS);
+    hooks[hooks_count++] = hook;
+}
+
+/* A hook that fails in turn is not called again, nor is it told. */
+_Noreturn static void fail(size_t count, size_t bytes)
+{
+    static bool told;
+    char line[128];
+    int length =
+        snprintf(line, sizeof line,
+                 "ahbm-pdes: error: out of memory: %zu x %zu bytes cannot be had\n", count, bytes);
+    if (!told)
+        told = write(STDERR_FILENO, line, (size_t)length) != 0; /* or nobody listens */
+    free(reserve);
+    reserve = NULL;
+    while (hooks_count > 0)
+        hooks[--hooks_count]();
+    _exit(EXIT_FAILURE);
+}
+
 static void *checked(void *block, size_t count, size_t bytes)
 {
-    if (block != NULL)
-        return block;
-    fprintf(stderr, "ahbm-pdes: error: out of memory (%zu x %zu bytes)\n", count, bytes);
-    abort();
+    if (block == NULL)
+        fail(count, bytes);
+    return block;
 }
 
 void *memory_new(size_t count, size_t bytes)

@@ -1,9 +1,20 @@
-/* The one place that allocates. Memory that runs out is reported once and ends the process: no
- * caller could go on, and a rank that stops alone is noticed by the launcher. */
+/* The one place that allocates. Memory that runs out is told in one line and ends the process with
+ * status 1: no caller could go on, and there is nothing left to agree on an error with. Runs that
+ * are too large for the machine are refused before (study/estimate.h). */
 #ifndef AHBM_SUPPORT_MEMORY_H
 #define AHBM_SUPPORT_MEMORY_H
 
 #include <stddef.h>
+
+/* To be called first of all: libraries' threads share one heap, for one of their own each would
+ * reserve 64 MiB of addresses, of which there may be few (ulimit -v). */
+void memory_start(void);
+
+/* What is to be done before the process ends for want of memory, last registered first: remove a
+ * temporary file, stop the other ranks. There is little memory for it; if it returns, the next one
+ * follows. */
+typedef void memory_hook(void);
+void memory_on_failure(memory_hook *hook);
 
 /* Zeroed memory for `count` items of `bytes` each, freed by memory_free(). */
 void *memory_new(size_t count, size_t bytes);

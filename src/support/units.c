@@ -85,8 +85,5 @@ uint64_t rate_duration(struct rate rate, uint64_t items)
 {
     unsigned __int128 total = (unsigned __int128)items * rate.num + (rate.den - 1);
     total /= rate.den;
-    if (total >= TIME_NEVER)
-        error_bug("duration overflows: %llu items at %llu/%llu ps", (unsigned long long)items,
-                  (unsigned long long)rate.num, (unsigned long long)rate.den);
-    return (uint64_t)total;
+    return total < TIME_LAST ? (uint64_t)total : TIME_LAST;
 }

@@ -2,8 +2,9 @@
  *
  * Time is an unsigned count of picoseconds. A rate is a ratio of integers, "num picoseconds per den
  * items", read from the decimal text of the machine file, so that no floating point reaches
- * simulated time. A duration is ceil(items * num / den), computed in 128 bits; overflow is an
- * error (error_bug: the machine file's ranges exclude it for every length that a launch accepts).
+ * simulated time. A duration is ceil(items * num / den), computed in 128 bits. What comes to
+ * TIME_LAST or more is TIME_LAST, and an event at TIME_LAST fails the run (lp_send()): time never
+ * wraps.
  */
 #ifndef AHBM_SUPPORT_UNITS_H
 #define AHBM_SUPPORT_UNITS_H
@@ -14,6 +15,9 @@
 #include "support/error.h"
 
 #define TIME_NEVER UINT64_MAX
+
+/* Where simulated time ends: 2^62 ps, 53 days. Three of them can be added without a check. */
+#define TIME_LAST (UINT64_C(1) << 62)
 
 struct rate {
     uint64_t num; /* picoseconds */
@@ -44,7 +48,7 @@ struct rate rate_divide(struct rate rate, uint64_t share);
 /* num and den without their common divisor. */
 struct rate rate_reduce(struct rate rate);
 
-/* ceil(items * num / den) in picoseconds. */
+/* ceil(items * num / den) in picoseconds, TIME_LAST at most. */
 uint64_t rate_duration(struct rate rate, uint64_t items);
 
 /* How many pieces of `piece` make up `whole`, the last of them perhaps not full. */
@@ -53,14 +57,18 @@ static inline uint64_t pieces_of(uint64_t whole, uint64_t piece)
     return (whole + piece - 1) / piece;
 }
 
-/* a + b; stops the program when the sum does not fit (simulated time never wraps). */
+/* a + b, TIME_LAST at most. */
 static inline uint64_t time_add(uint64_t a, uint64_t b)
 {
     uint64_t sum;
-    if (__builtin_add_overflow(a, b, &sum))
-        error_bug("simulated time overflows: %llu ps + %llu ps", (unsigned long long)a,
-                  (unsigned long long)b);
-    return sum;
+    return __builtin_add_overflow(a, b, &sum) || sum > TIME_LAST ? TIME_LAST : sum;
+}
+
+/* a * b, TIME_LAST at most. */
+static inline uint64_t time_multiply(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) || product > TIME_LAST ? TIME_LAST : product;
 }
 
 /* a + b, where TIME_NEVER stays TIME_NEVER and a sum too large becomes it. */

@@ -2,12 +2,16 @@
 #ifndef AHBM_VALUES_BLAS_H
 #define AHBM_VALUES_BLAS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Keeps BLAS on one thread per process, where the library has a call for it. */
-void blas_start(void);
+#include "support/error.h"
 
-/* c[m, n] = a[m, k] . b[k, n], row-major f32. */
+/* Loads the library, once, on one thread per process. False with `err` (ERROR_FAILED) when there is
+ * none, or no memory for it. */
+bool blas_start(struct error *err);
+
+/* c[m, n] = a[m, k] . b[k, n], row-major f32. After blas_start(). */
 void blas_gemm(uint32_t m, uint32_t n, uint32_t k, const float *a, const float *b, float *c);
 
 #endif

@@ -138,6 +138,8 @@ static void run_gemm(struct engine *engine, uint32_t pe, const struct command *c
     struct matrix b = input(engine, pe, &command->b, BUFFER_B);
     struct matrix out = output(engine, pe, &command->out);
     struct matrix product = {NULL, out.rows, out.cols};
+    if (!blas_start(&engine->error))
+        return;
     product.data =
         buffer(engine, BUFFER_PRODUCT, (size_t)out.rows * out.cols * sizeof *product.data);
     blas_gemm(a.rows, b.cols, a.cols, a.data, b.data, product.data);
@@ -196,7 +198,6 @@ struct value_engine *value_engine_new(const struct value_config *config)
         engine->pe[pe].scratch.limit = config->scratch_bytes;
         engine->pe[pe].share.source = config->source;
     }
-    blas_start();
     return &engine->base;
 }
 

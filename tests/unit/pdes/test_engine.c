@@ -64,7 +64,7 @@ static uint64_t reaction(const struct lp *lp, uint32_t to)
 
 static lp_handler *const handlers[KINDS] = {on_ping, on_ping};
 static const char *const names[KINDS] = {"ping", "pong"};
-static const struct lp_model model = {handlers, names, KINDS, promise, NULL, reaction, false};
+static const struct lp_model model = {handlers, names, KINDS, promise, NULL, reaction, false, NULL};
 
 struct fixture {
     struct transport *transport;
@@ -249,7 +249,7 @@ static uint64_t failing_promise(struct lp *lp, uint64_t next_event)
 static void test_failure_outside_a_handler(void)
 {
     static const struct lp_model waits = {handlers, names,    KINDS, failing_promise,
-                                          NULL,     reaction, false};
+                                          NULL,     reaction, false, NULL};
     struct fixture f;
     open_fixture(&f, 1);
     engine_lp(f.engine, 0)->model = &waits;
@@ -257,6 +257,34 @@ static void test_failure_outside_a_handler(void)
     CU_ASSERT_EQUAL(engine_run(f.engine, &f.error), ENGINE_FAILED);
     CU_ASSERT_STRING_EQUAL(f.error.text, "LP 0 waits for ever");
     CU_ASSERT_EQUAL(f.states[0].hops, 4);
+    close_fixture(&f);
+}
+
+static void in_own_words(struct lp *lp, uint32_t src)
+{
+    error_set(&lp->error, ERROR_FAILED, "unit %u is too late", src);
+}
+
+/* Time that runs out fails the run at the event that causes it. */
+static void test_time_runs_out(void)
+{
+    static const struct lp_model tells = {handlers, names,    KINDS, promise,
+                                          NULL,     reaction, false, in_own_words};
+    struct fixture f;
+    open_fixture(&f, 2);
+    serve(&f, 0, 0, TIME_LAST - 1 - DELAY, 3);
+    CU_ASSERT_EQUAL(engine_run(f.engine, &f.error), ENGINE_FAILED);
+    CU_ASSERT_EQUAL(f.error.code, ERROR_FAILED);
+    CU_ASSERT_STRING_EQUAL(f.error.text, "simulated time runs out: event ping of unit 1 would come "
+                                         "after 2^62 ps (53 days)");
+    CU_ASSERT_EQUAL(f.states[0].hops, 2);
+    close_fixture(&f);
+
+    open_fixture(&f, 2); /* from one LP to another */
+    engine_lp(f.engine, 0)->model = engine_lp(f.engine, 1)->model = &tells;
+    serve(&f, 0, 1, TIME_LAST - DELAY, 3);
+    CU_ASSERT_EQUAL(engine_run(f.engine, &f.error), ENGINE_FAILED);
+    CU_ASSERT_STRING_EQUAL(f.error.text, "unit 6 is too late");
     close_fixture(&f);
 }
 
@@ -379,6 +407,7 @@ int main(void)
         {"a process without LPs", test_process_without_lps},
         {"the first failure wins", test_first_failure_wins},
         {"failure outside a handler", test_failure_outside_a_handler},
+        {"simulated time runs out", test_time_runs_out},
         {"stop", test_stop},
         {"bugs stop the run", test_bugs_stop_the_run},
         CU_TEST_INFO_NULL,

@@ -89,15 +89,74 @@ static void grow_too_much(void)
     memory_free(memory_resize(NULL, count, 4));
 }
 
+static void first_hook(void)
+{
+    if (write(STDERR_FILENO, "first\n", 6) < 0)
+        abort();
+}
+
+/* It runs out of memory itself: that is not told again. */
+static void second_hook(void)
+{
+    if (write(STDERR_FILENO, "second\n", 7) < 0)
+        abort();
+    grow_too_much();
+}
+
+static void fail_with_hooks(void)
+{
+    memory_on_failure(first_hook);
+    memory_on_failure(second_hook);
+    grow_too_much();
+}
+
+/* What `act` says on standard error in a process of its own, which must end with status 1. */
+static void run_out(void (*act)(void), char *said, size_t room)
+{
+    int ends[2], status = 0;
+    fflush(NULL);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        act();
+        _exit(0);
+    }
+    close(ends[1]);
+    ssize_t bytes = 0, more;
+    while ((more = read(ends[0], said + bytes, room - 1 - (size_t)bytes)) > 0)
+        bytes += more;
+    said[bytes] = '\0';
+    close(ends[0]);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
 static void test_faults(void)
 {
+    char said[1024];
     CU_ASSERT_TRUE(check_dies(overflow_stack, SIGSEGV));
-    CU_ASSERT_TRUE(check_dies(grow_too_much, SIGABRT));
+    run_out(grow_too_much, said, sizeof said);
+    CU_ASSERT_STRING_EQUAL(said, "ahbm-pdes: error: out of memory: 9223372036854775807 x 4 bytes "
+                                 "cannot be had\n");
 #ifndef __SANITIZE_ADDRESS__ /* it reports the request itself */
-    CU_ASSERT_TRUE(check_dies(ask_too_much, SIGABRT));
+    run_out(ask_too_much, said, sizeof said);
+    CU_ASSERT_STRING_EQUAL(said, "ahbm-pdes: error: out of memory: 9223372036854775807 x 4 bytes "
+                                 "cannot be had\n");
 #else
     (void)ask_too_much;
 #endif
+}
+
+/* The last one registered runs first, each once. */
+static void test_hooks(void)
+{
+    char said[1024];
+    run_out(fail_with_hooks, said, sizeof said);
+    const char *after = strchr(said, '\n');
+    CU_ASSERT_PTR_NOT_NULL_FATAL(after);
+    CU_ASSERT_TRUE(strncmp(after + 1, "second\n", 7) == 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(after, "\nfirst\n"));
 }
 
 int main(void)
@@ -109,6 +168,7 @@ int main(void)
         {"texts are copied", test_copy_text},
         {"stacks", test_stack},
         {"faults end the process", test_faults},
+        {"what is done before the end", test_hooks},
         CU_TEST_INFO_NULL,
     };
     return check_run("support/memory", tests);

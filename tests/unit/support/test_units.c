@@ -101,36 +101,30 @@ static void test_durations(void)
     CU_ASSERT_EQUAL(rate_duration(third, 3), 1);
     CU_ASSERT_EQUAL(rate_duration(third, 4), 2);
     /* The product passes 64 bits, the duration does not. */
-    CU_ASSERT_EQUAL(rate_duration((struct rate){UINT64_MAX, UINT64_MAX}, UINT64_MAX - 1),
-                    UINT64_MAX - 1);
-    CU_ASSERT_EQUAL(rate_duration((struct rate){1000000007, 1000000009}, UINT64_C(1) << 63),
-                    UINT64_C(9223372018408031901));
-    CU_ASSERT_EQUAL(rate_duration((struct rate){1, 1}, UINT64_MAX - 1), UINT64_MAX - 1);
+    CU_ASSERT_EQUAL(rate_duration((struct rate){UINT64_MAX, UINT64_MAX}, TIME_LAST - 1),
+                    TIME_LAST - 1);
+    CU_ASSERT_EQUAL(rate_duration((struct rate){1000000007, 2000000018}, UINT64_C(1) << 63),
+                    UINT64_C(4611686009204015951));
+    /* What is too long ends with simulated time. */
+    CU_ASSERT_EQUAL(rate_duration((struct rate){1, 1}, TIME_LAST + 1), TIME_LAST);
+    CU_ASSERT_EQUAL(rate_duration((struct rate){1, 1}, TIME_NEVER), TIME_LAST);
+    CU_ASSERT_EQUAL(rate_duration((struct rate){2, 1}, UINT64_C(1) << 63), TIME_LAST);
+    CU_ASSERT_EQUAL(rate_duration((struct rate){UINT64_MAX, 1}, UINT64_MAX), TIME_LAST);
 }
 
 static void test_times(void)
 {
-    CU_ASSERT_EQUAL(time_add(UINT64_MAX - 1, 1), UINT64_MAX);
+    CU_ASSERT_EQUAL(time_add(TIME_LAST - 2, 1), TIME_LAST - 1);
+    CU_ASSERT_EQUAL(time_add(TIME_LAST - 1, 2), TIME_LAST);
+    CU_ASSERT_EQUAL(time_add(UINT64_MAX, 1), TIME_LAST);
+    CU_ASSERT_EQUAL(time_multiply(UINT64_C(1) << 31, UINT64_C(1) << 30), TIME_LAST / 2);
+    CU_ASSERT_EQUAL(time_multiply(UINT64_C(1) << 32, UINT64_C(1) << 31), TIME_LAST);
+    CU_ASSERT_EQUAL(time_multiply(UINT64_MAX, UINT64_MAX), TIME_LAST);
     CU_ASSERT_EQUAL(time_add_saturated(UINT64_MAX - 1, 2), TIME_NEVER);
     CU_ASSERT_EQUAL(time_add_saturated(TIME_NEVER, 0), TIME_NEVER);
     CU_ASSERT_EQUAL(time_add_saturated(2, 3), 5);
     CU_ASSERT_EQUAL(time_min(2, 3), 2);
     CU_ASSERT_EQUAL(time_max(2, 3), 3);
-}
-
-static void add_too_much(void)
-{
-    (void)time_add(UINT64_MAX, 1);
-}
-
-static void last_too_long(void)
-{
-    (void)rate_duration((struct rate){2, 1}, UINT64_C(1) << 63);
-}
-
-static void last_never(void)
-{
-    (void)rate_duration((struct rate){1, 1}, TIME_NEVER);
 }
 
 static void divide_too_much(void)
@@ -150,9 +144,6 @@ static void rate_too_slow(void)
 
 static void test_overflow_stops(void)
 {
-    CU_ASSERT_TRUE(check_dies(add_too_much, SIGABRT));
-    CU_ASSERT_TRUE(check_dies(last_too_long, SIGABRT));
-    CU_ASSERT_TRUE(check_dies(last_never, SIGABRT));
     CU_ASSERT_TRUE(check_dies(divide_too_much, SIGABRT));
     CU_ASSERT_TRUE(check_dies(rate_of_nothing, SIGABRT));
     CU_ASSERT_TRUE(check_dies(rate_too_slow, SIGABRT));
@@ -167,7 +158,7 @@ int main(void)
         {"exact rates", test_rates},
         {"durations round up in 128 bits", test_durations},
         {"sums of times", test_times},
-        {"overflow stops the program", test_overflow_stops},
+        {"rates out of range stop the program", test_overflow_stops},
         CU_TEST_INFO_NULL,
     };
     return check_run("support/units", tests);
