@@ -355,7 +355,7 @@ struct totals {
     uint64_t results[3];
     uint64_t events;
     uint64_t rounds;
-    uint64_t passed; /* programs passed over */
+    uint64_t passed;   /* programs passed over */
     uint64_t messages; /* of the whole launch as one group */
     uint64_t failures; /* of this rank */
 };
