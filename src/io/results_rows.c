@@ -2,6 +2,7 @@
  * which brings the members' rows together, and the writers write. All datasets take the same number
  * of points per chunk and are written a chunk at a time, whole, so nothing is compressed twice,
  * whatever the number of points. */
+#include <assert.h>
 #include <string.h>
 
 #include "io/results_internal.h"
@@ -37,6 +38,7 @@ static uint64_t point_bytes(const struct results *results)
         const struct results_column *column = results->rows[i].column;
         bytes += row_bytes(column, items_of(column, &results->layout));
     }
+    assert(bytes > 0); /* every layout has columns */
     return bytes;
 }
 

@@ -8,7 +8,6 @@ violations, so that a rule that no longer sees anything fails too. Only the stan
 import fnmatch
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -54,6 +53,10 @@ FUNCTION_LINES = 100  # fewer than
 FILE_LINES = 600  # fewer than; .c
 
 CODE = ("src/", "kernels/", "include/", "tests/")
+# What is the project's in a tree that may hold builds, results and a user's own files as well.
+FOLDERS = [".ci", "analysis", "configs", "docs", "include", "jobs", "kernels", "src", "tests"]
+TOP = ["CMakeLists.txt", "README.md"]
+SUFFIXES = (".c", ".h", ".py", ".sh", ".bash", ".sbatch", ".md", ".yaml", ".txt", "run")
 
 # --- reading ---------------------------------------------------------------------------------------
 
@@ -74,22 +77,20 @@ def matches(path, patterns):
     return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
-def tracked(root):
-    """Paths that git tracks or would track; without git, all but build folders."""
-    try:
-        listed = subprocess.run(
-            ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-            capture_output=True, check=True).stdout.decode()
-        inside = subprocess.run(["git", "-C", root, "rev-parse", "--show-prefix"],
-                                capture_output=True, check=True).stdout.decode().strip()
-        if inside == "":
-            return sorted(p for p in listed.split("\0") if os.path.isfile(os.path.join(root, p)))
-    except (OSError, subprocess.CalledProcessError):
-        pass
-    found = []
-    for folder, folders, files in os.walk(root):
-        folders[:] = [f for f in folders if not f.startswith((".", "build"))]
-        found += [os.path.relpath(os.path.join(folder, f), root) for f in files]
+def unlike_source(folder):
+    """Caches, hidden folders and builds, whatever they are called."""
+    return (os.path.basename(folder).startswith((".", "__pycache__")) or
+            os.path.exists(os.path.join(folder, "CMakeCache.txt")))
+
+
+def listed(root):
+    """Paths of the project's own files; what else a user keeps beside them is not looked at."""
+    found = [name for name in TOP if os.path.isfile(os.path.join(root, name))]
+    for top in FOLDERS:
+        for folder, folders, files in os.walk(os.path.join(root, top)):
+            folders[:] = [f for f in folders if not unlike_source(os.path.join(folder, f))]
+            paths = [os.path.join(folder, f) for f in files if f.endswith(SUFFIXES)]
+            found += [os.path.relpath(path, root) for path in paths if os.path.isfile(path)]
     return sorted(found)
 
 
@@ -97,11 +98,9 @@ class Tree:
     def __init__(self, root):
         self.files = {}
         self.broken = []
-        for path in tracked(root):
-            with open(os.path.join(root, path), "rb") as file:
-                data = file.read()
-            if b"\0" not in data[:4096]:
-                self.files[path] = data.decode("utf-8", "replace")
+        for path in listed(root):
+            with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+                self.files[path] = file.read()
         self.sources = {p: t for p, t in self.files.items()
                         if p.endswith((".c", ".h")) and p.startswith(CODE)}
         self.code = {p: strip(t) for p, t in self.sources.items()}
@@ -289,6 +288,13 @@ VIOLATIONS = {
                      [(103, "lengths")]),
     "src/hw/long.c": ("int x;\n" * 600, [(600, "lengths")]),
     "src/hw/short.c": ("int x;\n" * 599, []),
+    # Not the project's: a user's folder, builds, a cache.
+    "mine/notes.md": ("TO" + "DO: more\n", []),
+    "notes.md": ("TO" + "DO: more\n", []),
+    "out/src/pdes/up.c": ('#include "hw/params.h"\n', []),
+    "src/out/CMakeCache.txt": ("", []),
+    "src/out/CMakeFiles/3.25.1/CompilerIdC/c.c": ("int x = malloc(3);\n", []),
+    "tests/tools/__pycache__/x.py": ("TO" + "DO: more\n", []),
     "docs/guide.md": ("see " + "/wo" + "rk/main\nnot build/wo" + "rk or /wo" + "rkshop\n"
                       "TO" + "DO: more\n", [(1, "machine-path"), (3, "unfinished")]),
 }

@@ -1,6 +1,6 @@
-/* The results file does not depend on who wrote it: communicators of 1, 2, 3, 5, 8 and 16 ranks of
- * one launch write the same made-up results, and the files are the same in every respect; what is
- * in them is read back. Failures leave nothing behind and are told to all ranks alike. */
+/* The results file does not depend on who wrote it: teams of 1, 2, 3, 5, 8 and 16 ranks of one
+ * launch write the same made-up results, and the files are the same in every respect; what is in
+ * them is read back. Failures leave nothing behind and are told to all ranks alike. */
 #include <ftw.h>
 #include <hdf5.h>
 #include <stddef.h>
@@ -24,11 +24,17 @@ static const struct content contents[] = {
      .last_empty = true},
     {.layout = {.points = 300, .cubes = 3, .pes = 2, .groups = 1}},
     {.layout = {.points = 1, .cubes = 5, .pes = 1, .groups = 1}, .records = 40000},
-    {.layout = {.points = 5, .cubes = 16, .pes = 8, .groups = 1}, .records = 9000, .random = true},
+    {.layout = {.points = 2, .cubes = 16, .pes = 8, .groups = 1}, .records = 9000, .random = true},
 };
 enum { CONTENTS = sizeof contents / sizeof contents[0] };
-static const uint32_t sizes[] = {1, 2, 3, 5, 8, 16};
-enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
+/* Who writes: `size` ranks from `first` on. The small teams write at the same time. */
+struct team {
+    uint32_t first, size;
+};
+static const struct team small_teams[] = {{0, 1}, {1, 2}, {3, 3}, {6, 5}}, eight = {0, 8},
+                         sixteen = {0, 16};
+enum { SMALL_TEAMS = sizeof small_teams / sizeof small_teams[0], TEAMS = SMALL_TEAMS + 2 };
 
 static void expect(struct check *check, bool good, const char *what, uint64_t number)
 {
@@ -65,7 +71,7 @@ static bool exists(const char *path)
 static bool temporary_exists(const char *path)
 {
     char temporary[PATH_BYTES + 8];
-    snprintf(temporary, sizeof temporary, "%s.tmp", path);
+    snprintf(temporary, sizeof temporary, "%.*s.tmp", PATH_BYTES - 1, path);
     return exists(temporary);
 }
 
@@ -241,11 +247,9 @@ static void check_values(struct check *check, const char *path, const struct con
 /* --- comparing (rank 0) --------------------------------------------------------------------------
  */
 
-/* Runs `format` with both paths; true when it says nothing and succeeds, or is not installed. */
-static bool says_same(const char *format, const char *a, const char *b)
+/* Runs a command; true when it says nothing and succeeds, or is not installed. */
+static bool says_nothing(const char *command)
 {
-    char command[4 * PATH_BYTES];
-    snprintf(command, sizeof command, format, a, b);
     FILE *pipe = popen(command, "r");
     if (pipe == NULL)
         return true;
@@ -257,15 +261,21 @@ static bool says_same(const char *format, const char *a, const char *b)
     return code == 77 || code == 127 || (silent && code == 0);
 }
 
-static void check_same(struct check *check, const char *a, const char *b, uint32_t size)
+/* Each file against the first, in every respect (h5same.py) and as h5diff sees it. */
+static void check_same(struct check *check, char paths[][PATH_BYTES], uint32_t count)
 {
-    expect(check, says_same("h5diff --exclude-path /run %s %s", a, b), "h5diff", size);
-    expect(check,
-           says_same("python=python3; /usr/bin/python3 -c 'import h5py' 2>/dev/null && "
-                     "python=/usr/bin/python3; $python " AHBM_SOURCE_DIR
-                     "/tests/tools/h5same.py %s %s",
-                     a, b),
-           "h5same.py", size);
+    char command[(TEAMS + 2) * PATH_BYTES], *end = command + sizeof command, *at = command;
+    for (uint32_t i = 1; i < count; i++) {
+        snprintf(command, sizeof command, "h5diff --exclude-path /run '%s' '%s'", paths[0],
+                 paths[i]);
+        expect(check, says_nothing(command), "h5diff", i);
+    }
+    at += snprintf(at, (size_t)(end - at),
+                   "python=python3; /usr/bin/python3 -c 'import h5py' 2>/dev/null && "
+                   "python=/usr/bin/python3; $python '" AHBM_SOURCE_DIR "/tests/tools/h5same.py'");
+    for (uint32_t i = 0; i < count; i++)
+        at += snprintf(at, (size_t)(end - at), " '%s'", paths[i]);
+    expect(check, says_nothing(command), "h5same.py", count);
 }
 
 /* --- the tests -----------------------------------------------------------------------------------
@@ -280,17 +290,21 @@ static void wait_quietly(const struct group *group)
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
-/* The first `size` ranks write; the others wait. Returns whether it went well, on all ranks. */
-static bool write_with(struct check *check, uint32_t size, struct content content, const char *path,
-                       uint32_t points, struct error *err)
+/* The teams write at once, each its file; who is in none waits. Returns whether it went well, on
+ * all ranks. */
+static bool write_with(struct check *check, const struct team *teams, uint32_t count,
+                       struct content content, char paths[][PATH_BYTES], uint32_t points,
+                       struct error *err)
 {
     MPI_Comm comm;
-    bool takes_part = check->world.rank < size;
-    MPI_Comm_split(check->world.comm, takes_part ? 0 : MPI_UNDEFINED, 0, &comm);
-    if (takes_part) {
+    uint32_t team = 0, rank = check->world.rank;
+    while (team < count && rank - teams[team].first >= teams[team].size)
+        team++;
+    MPI_Comm_split(check->world.comm, team < count ? (int)team : MPI_UNDEFINED, 0, &comm);
+    if (team < count) {
         struct group group = group_of(comm);
         content_begin(&content, &group, check->directory);
-        content_write(&content, &group, path, points, err);
+        content_write(&content, &group, paths[team], points, err);
         content_end(&content);
         MPI_Comm_free(&comm);
     }
@@ -298,46 +312,52 @@ static bool write_with(struct check *check, uint32_t size, struct content conten
     return group_agree(&check->world, err);
 }
 
-static void test_sizes(struct check *check, uint32_t kind)
+static void check_written(struct check *check, const struct content *content,
+                          char paths[][PATH_BYTES])
+{
+    for (uint32_t i = 0; i < TEAMS; i++)
+        expect(check, !temporary_exists(paths[i]), "temporary file stays", i);
+    check_values(check, paths[0], content);
+    check_same(check, paths, TEAMS);
+}
+
+static void test_teams(struct check *check, uint32_t kind)
 {
     struct content content = content_of(kind);
-    char path[PATH_BYTES], first[PATH_BYTES];
-    path_of(check, first, "content", kind, sizes[0]);
-    for (uint32_t i = 0; i < SIZES; i++) {
-        struct error err = {ERROR_NONE, ""};
-        path_of(check, path, "content", kind, sizes[i]);
-        bool good = write_with(check, sizes[i], content, path, content.layout.points, &err);
-        expect(check, good, err.text, sizes[i]);
-        if (check->world.rank == 0 && good) {
-            expect(check, !temporary_exists(path), "temporary file stays", sizes[i]);
-            if (i == 0)
-                check_values(check, path, &content);
-            else
-                check_same(check, first, path, sizes[i]);
-        }
-        wait_quietly(&check->world);
-    }
+    struct error err = {ERROR_NONE, ""};
+    char paths[TEAMS][PATH_BYTES];
+    uint32_t points = content.layout.points;
+    for (uint32_t i = 0; i < TEAMS; i++)
+        path_of(check, paths[i], "content", kind, i);
+    bool good = write_with(check, small_teams, SMALL_TEAMS, content, paths, points, &err) &&
+                write_with(check, &eight, 1, content, paths + SMALL_TEAMS, points, &err) &&
+                write_with(check, &sixteen, 1, content, paths + SMALL_TEAMS + 1, points, &err);
+    expect(check, good, err.text, kind);
+    if (check->world.rank == 0 && good)
+        check_written(check, &content, paths);
+    wait_quietly(&check->world);
 }
 
 /* Fewer points than announced: the file has those. */
 static void test_interrupted(struct check *check, uint32_t points)
 {
     struct content content = content_of(0);
-    char path[PATH_BYTES], first[PATH_BYTES];
-    path_of(check, first, "interrupted", points, 1);
-    path_of(check, path, "interrupted", points, 16);
+    char paths[2][PATH_BYTES];
+    path_of(check, paths[0], "interrupted", points, 0);
+    path_of(check, paths[1], "interrupted", points, 1);
     struct error err = {ERROR_NONE, ""};
-    bool good = write_with(check, 1, content, first, points, &err) &&
-                write_with(check, 16, content, path, points, &err);
+    bool good = write_with(check, small_teams, 1, content, paths, points, &err) &&
+                write_with(check, &sixteen, 1, content, paths + 1, points, &err);
     expect(check, good, err.text, points);
-    if (check->world.rank != 0 || !good)
-        return;
-    check_same(check, first, path, points);
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    uint64_t count = 0;
-    memory_free(read_all(file, "points/latency_ps", H5T_NATIVE_UINT64, &count));
-    expect(check, count == points, "interrupted", count);
-    H5Fclose(file);
+    if (check->world.rank == 0 && good) {
+        check_same(check, paths, 2);
+        hid_t file = H5Fopen(paths[1], H5F_ACC_RDONLY, H5P_DEFAULT);
+        uint64_t count = 0;
+        memory_free(read_all(file, "points/latency_ps", H5T_NATIVE_UINT64, &count));
+        expect(check, count == points, "interrupted", count);
+        H5Fclose(file);
+    }
+    wait_quietly(&check->world);
 }
 
 /* All ranks get the same line, and no file appears. */
@@ -362,7 +382,7 @@ static void test_refusals(struct check *check)
     expect_refusal(check, path, "No such file or directory");
     expect_refusal(check, check->directory, "Is a directory");
     expect_refusal(check, "/dev/null", "not a regular file");
-    path_of(check, path, "content", 0, 1);
+    path_of(check, path, "content", 0, 0);
     strcat(path, "/x.h5");
     expect_refusal(check, path, "Not a directory");
 }
@@ -379,7 +399,7 @@ static void test_abandon(struct check *check)
 {
     struct content content = content_of(0);
     char path[PATH_BYTES];
-    path_of(check, path, "content", 0, 1);
+    path_of(check, path, "content", 0, 0);
     off_t before = size_of(path);
     struct error err = {ERROR_NONE, ""};
     content_begin(&content, &check->world, check->directory);
@@ -422,7 +442,7 @@ int main(int argc, char **argv)
     struct check check = {.world = group_of(MPI_COMM_WORLD)};
     make_directory(&check);
     for (uint32_t kind = 0; kind < CONTENTS; kind++)
-        test_sizes(&check, kind);
+        test_teams(&check, kind);
     test_interrupted(&check, 3);
     test_interrupted(&check, 0);
     test_refusals(&check);

@@ -1,6 +1,7 @@
 /* Whole studies on communicators of 1, 2, 3, 5, 8 and 16 ranks of one launch: for every number of
  * ranks, every bound of recording ahead and every repetition the points are the same, and so are
- * the files, byte for byte of meaning (h5diff). */
+ * the files, byte for byte of meaning (h5diff). With AHBM_LONG_TESTS in the environment every set
+ * is run on all these; else on one and two ranks, and by turns on 16, or on 8, 5 and 3. */
 #include <inttypes.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -18,26 +19,29 @@ enum { RANKS = 16, TEXT_BYTES = 32 * 1024 };
 static const uint64_t contexts[] = {7, 8192, 1, 1000, 20000};
 enum { CONTEXTS = sizeof contexts / sizeof *contexts, CONTEXTS_OF_MOST = 2 };
 
-/* What is asked for; everything else is the default. With `files` all contexts and all bounds of
- * recording ahead are run, the largest communicator twice, and the files compared; else only the
- * first contexts. */
+/* Whose files are compared: then all contexts and all bounds of recording ahead are run, the
+ * largest communicator twice; else only the first contexts. */
+enum files { FILES_NEVER, FILES_LONG, FILES_ALWAYS };
+
+/* What is asked for; everything else is the default. */
 struct set {
     const char *name;
     enum tl_reduce reduce_pe, reduce_cube;
     enum tl_gemm gemm;
     enum tl_form form;
-    bool packed, redundant, files;
+    bool packed, redundant;
+    enum files files;
     uint32_t batch, cubes_per_group, tile;
     const char *machine[4]; /* assignments */
 };
 
 static const struct set sets[] = {
-    {.name = "the default", .files = true},
+    {.name = "the default", .files = FILES_ALWAYS},
     {.name = "trees, packed",
      .reduce_pe = TL_REDUCE_TREE,
      .reduce_cube = TL_REDUCE_TREE,
      .packed = true,
-     .files = true},
+     .files = FILES_LONG},
     {.name = "centre", .reduce_pe = TL_REDUCE_CENTRE, .reduce_cube = TL_REDUCE_CENTRE},
     {.name = "dot", .gemm = TL_GEMM_DOT, .reduce_pe = TL_REDUCE_TREE},
     {.name = "softmax_merge", .form = TL_FORM_SOFTMAX_MERGE, .reduce_cube = TL_REDUCE_CENTRE},
@@ -73,6 +77,7 @@ enum { SETS = sizeof sets / sizeof *sets };
 /* How a process takes part: the size of its communicator in each phase, by rank. A communicator is
  * a run of neighbouring ranks. In the last phase ranks alone try bounds of recording ahead. */
 enum { PHASES = 4 };
+enum { LITTLE = 2, ALONE = 1, ALONE_RANK = 2 }; /* the phase, part and rank of one rank */
 static const uint32_t sizes[PHASES][8] = {{16}, {8, 5, 3}, {2, 1, 1, 1, 1, 1, 1, 1}, {16}};
 static const uint32_t ahead[PHASES][8] = {
     {64}, {64, 7, 1}, {256, 64, 1, 2, 7, 256, UINT32_MAX, 3}, {2}};
@@ -83,6 +88,7 @@ struct part {
 };
 
 static uint64_t failures;
+static bool is_long;
 static int world_rank;
 static char folder[64];
 
@@ -107,6 +113,11 @@ static struct part take_part(uint32_t phase)
     return part;
 }
 
+static bool with_files(const struct set *set)
+{
+    return set->files == FILES_ALWAYS || (set->files == FILES_LONG && is_long);
+}
+
 static void file_name(char *path, size_t bytes, uint32_t set, uint32_t phase, uint32_t number)
 {
     snprintf(path, bytes, "%s/set%u-phase%u-part%u.h5", folder, set, phase, number);
@@ -117,7 +128,7 @@ static struct study_options options_of(const struct set *set, const struct part 
 {
     struct study_options options = {
         .cases = {true, true, true, true},
-        .contexts_count = set->files ? CONTEXTS : CONTEXTS_OF_MOST,
+        .contexts_count = with_files(set) ? CONTEXTS : CONTEXTS_OF_MOST,
         .batch = set->batch ? set->batch : 1,
         .query_len = 1,
         .cubes_per_group = set->cubes_per_group ? set->cubes_per_group : 8,
@@ -129,7 +140,7 @@ static struct study_options options_of(const struct set *set, const struct part 
         .tp_redundant = set->redundant,
         .gemm = set->gemm,
         .form = set->form,
-        .trace = set->files ? TRACE_COMMANDS : TRACE_NONE,
+        .trace = with_files(set) ? TRACE_COMMANDS : TRACE_NONE,
         .seed = 1,
         .output = path,
     };
@@ -232,48 +243,67 @@ static bool alike(const char *a, const char *b)
 }
 
 /* Whether this part of a phase is run for this set. */
-static bool wanted_of(const struct set *set, uint32_t phase, uint32_t part)
+static bool wanted_of(uint32_t set, uint32_t phase, uint32_t part)
 {
-    return set->files || phase < 2 || (phase == 2 && part < 2);
+    if (with_files(&sets[set]))
+        return true;
+    return phase == LITTLE ? part <= ALONE : phase < LITTLE && (is_long || phase == set % 2);
 }
 
+/* The file of one rank against all others. */
 static void compare_files(uint32_t set)
 {
     char reference[128], path[128];
     struct part none = {.comm = MPI_COMM_NULL};
-    file_name(reference, sizeof reference, set, 0, 0);
+    file_name(reference, sizeof reference, set, LITTLE, ALONE);
     for (uint32_t phase = 0; phase < PHASES; phase++)
         for (uint32_t i = 0; i < 8 && sizes[phase][i] != 0; i++) {
             file_name(path, sizeof path, set, phase, i);
             none.size = sizes[phase][i];
             none.ahead = ahead[phase][i];
-            if (phase == 0)
+            if (strcmp(path, reference) == 0)
                 continue;
-            if (sets[set].files && !alike(reference, path))
+            if (with_files(&sets[set]) && !alike(reference, path))
                 fail("files differ", sets[set].name, &none, path);
             unlink(path);
         }
     unlink(reference);
 }
 
+/* A barrier whose waiting ranks leave the cores to the others. */
+static void wait_quietly(void)
+{
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    for (int done = 0; !done; usleep(2000))
+        MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+}
+
+/* The phase of the few comes first: its one rank says what the others must find. */
 static void run_set(uint32_t number, const struct part *parts)
 {
+    static const uint32_t order[PHASES] = {LITTLE, 0, 1, 3};
     static char wanted[TEXT_BYTES], got[TEXT_BYTES];
-    const struct set *set = &sets[number];
     char path[128];
-    for (uint32_t phase = 0; phase < PHASES; phase++) {
+    for (uint32_t i = 0; i < PHASES; i++) {
+        uint32_t phase = order[i];
         const struct part *part = &parts[phase];
-        if (part->comm == MPI_COMM_NULL || !wanted_of(set, phase, part->number))
-            continue;
+        bool takes_part = part->comm != MPI_COMM_NULL && wanted_of(number, phase, part->number);
         file_name(path, sizeof path, number, phase, part->number);
-        run(set, part, path, phase == 0 ? wanted : got);
-        if (phase > 0)
-            compare(wanted, got, set, part);
+        if (takes_part)
+            run(&sets[number], part, path, got);
+        if (phase == LITTLE) {
+            memcpy(wanted, got, sizeof wanted);
+            wait_quietly();
+            MPI_Bcast(wanted, sizeof wanted, MPI_BYTE, ALONE_RANK, MPI_COMM_WORLD);
+        }
+        if (takes_part)
+            compare(wanted, got, &sets[number], part);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    wait_quietly();
     if (world_rank == 0)
         compare_files(number);
-    MPI_Barrier(MPI_COMM_WORLD);
+    wait_quietly();
 }
 
 /* Wrong numbers must not compare as equal: what is compared has the study's known values. */
@@ -314,6 +344,7 @@ int main(int argc, char **argv)
     if (world_size != RANKS)
         MPI_Abort(MPI_COMM_WORLD, 2);
     make_folder();
+    is_long = getenv("AHBM_LONG_TESTS") != NULL;
     for (uint32_t i = 0; i < PHASES; i++)
         parts[i] = take_part(i);
     double start = MPI_Wtime();

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compares two HDF5 files where h5diff does not look, and where it does.
+"""Compares HDF5 files with a first one where h5diff does not look, and where it does.
 
-Usage: h5same.py A.h5 B.h5 [--exclude PATH]...     (default: --exclude /run)
+Usage: h5same.py A.h5 B.h5... [--exclude PATH]...     (default: --exclude /run)
 
 Types, shapes, largest shapes, chunks, filters, attributes (with types and shapes) and values of all
 groups and datasets. Prints the first differences. Exit status: 0 same, 1 different, 2 unreadable,
@@ -101,24 +101,29 @@ def compare(path, a, b, excludes):
             yield f"{path}: values differ"
 
 
+def same(first, other, excludes):
+    """Whether they are; prints the first differences."""
+    with h5py.File(first, "r") as a, h5py.File(other, "r") as b:
+        found = list(differences(a, b, excludes))
+    for line in found[:SHOWN]:
+        print(f"{other}: {line}")
+    if len(found) > SHOWN:
+        print(f"and {len(found) - SHOWN} more")
+    return not found
+
+
 def main():
-    parser = argparse.ArgumentParser(description="Compares two HDF5 files.")
+    parser = argparse.ArgumentParser(description="Compares HDF5 files with a first one.")
     parser.add_argument("a")
-    parser.add_argument("b")
+    parser.add_argument("b", nargs="+")
     parser.add_argument("--exclude", action="append", metavar="PATH")
     options = parser.parse_args()
     excludes = options.exclude if options.exclude is not None else ["/run"]
     try:
-        with h5py.File(options.a, "r") as a, h5py.File(options.b, "r") as b:
-            found = list(differences(a, b, excludes))
+        return 0 if all([same(options.a, other, excludes) for other in options.b]) else 1
     except OSError as error:
         print(f"h5same.py: {error}", file=sys.stderr)
         return 2
-    for line in found[:SHOWN]:
-        print(line)
-    if len(found) > SHOWN:
-        print(f"and {len(found) - SHOWN} more")
-    return 1 if found else 0
 
 
 if __name__ == "__main__":
