@@ -9,7 +9,7 @@
 #include "support/memory.h"
 
 #define CONTEXT_MAX (UINT64_C(1) << 36)
-enum { LIST_MAX = 65536 };
+enum { LIST_MAX = 65536, SHOWN_MAX = 80 };
 
 static bool parse(const char *text, const char *end, uint64_t *value)
 {
@@ -22,10 +22,17 @@ static bool parse(const char *text, const char *end, uint64_t *value)
             return false;
     if (text == end)
         return true;
-    const char *suffix = strchr("KMG", *text);
-    if (suffix == NULL || *suffix == '\0' || text + 1 != end)
+    static const char suffixes[] = "KMG";
+    const char *suffix = strchr(suffixes, toupper((unsigned char)*text));
+    if (suffix == NULL || text + 1 != end)
         return false;
-    return !__builtin_mul_overflow(*value, UINT64_C(1) << (10 * (suffix - "KMG" + 1)), value);
+    return !__builtin_mul_overflow(*value, UINT64_C(1) << (10 * (suffix - suffixes + 1)), value);
+}
+
+/* Of a long text the beginning is shown. */
+static int shown(const char *text, const char *end)
+{
+    return end - text < SHOWN_MAX ? (int)(end - text) : SHOWN_MAX;
 }
 
 static bool number(const char *option, const char *text, const char *end, uint64_t min,
@@ -36,7 +43,7 @@ static bool number(const char *option, const char *text, const char *end, uint64
     return error_set(err, ERROR_USAGE,
                      "--%s: '%.*s' is not allowed (allowed: %" PRIu64 " to %" PRIu64
                      ", with K, M or G for 1024, 1024^2, 1024^3)",
-                     option, (int)(end - text), text, min, max);
+                     option, shown(text, end), text, min, max);
 }
 
 bool words_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *value,
@@ -79,12 +86,37 @@ static bool append_range(const char *option, const char *text, const char *dots,
         !number(option, dots + 2, end, 1, CONTEXT_MAX, &last, err))
         return false;
     if (first > last)
-        return error_set(err, ERROR_USAGE, "--%s: '%.*s' runs backwards", option, (int)(end - text),
+        return error_set(err, ERROR_USAGE, "--%s: '%.*s' runs backwards", option, shown(text, end),
                          text);
     for (; first <= last; first *= 2)
         if (!append(option, first, list, count, err))
             return false;
     return true;
+}
+
+/* "8K-64K", "8K:64K", "8K...64K": what a range looks like elsewhere. */
+static bool looks_like_range(const char *text, const char *end, int *first, const char **last)
+{
+    uint64_t value;
+    const char *from = text;
+    while (from != end && isalnum((unsigned char)*from))
+        from++;
+    *first = (int)(from - text);
+    for (*last = from; *last != end && strchr("-:.", **last) != NULL;)
+        ++*last;
+    bool point = *last == from + 1 && *from == '.';
+    return *last != from && !point && parse(text, from, &value) && parse(*last, end, &value);
+}
+
+static bool one_context(const char *option, const char *text, const char *end, uint64_t *value,
+                        struct error *err)
+{
+    const char *last;
+    int first;
+    if (looks_like_range(text, end, &first, &last))
+        return error_set(err, ERROR_USAGE, "--%s: '%.*s' is not allowed (did you mean %.*s..%.*s?)",
+                         option, shown(text, end), text, first, text, shown(last, end), last);
+    return number(option, text, end, 1, CONTEXT_MAX, value, err);
 }
 
 bool words_contexts(const char *option, const char *text, uint64_t **list, uint32_t *count,
@@ -97,10 +129,10 @@ bool words_contexts(const char *option, const char *text, uint64_t **list, uint3
         end = strchrnul(text, ',');
         const char *dots = strstr(text, "..");
         uint64_t value;
-        if (dots != NULL && dots < end) {
+        if (dots != NULL && dots < end && dots[2] != '.') {
             if (!append_range(option, text, dots, end, list, count, err))
                 return false;
-        } else if (!number(option, text, end, 1, CONTEXT_MAX, &value, err) ||
+        } else if (!one_context(option, text, end, &value, err) ||
                    !append(option, value, list, count, err)) {
             return false;
         }
