@@ -4,6 +4,7 @@
 #include "study/plan.h"
 #include "study/problem.h"
 #include "study/traffic.h"
+#include "tl/rehearsal.h"
 
 /* However many PEs there are, each gets past its start and its first tiles. */
 enum { LEAST_COMMANDS = 1000 };
@@ -13,50 +14,41 @@ static bool stopped(const struct study_options *options)
     return options->stop != NULL && *options->stop;
 }
 
-/* Whether up to `most` commands of a PE's program record. */
-static bool record(struct program *program, uint64_t most, struct error *err)
+/* The share of a PE in what is recorded of a point. */
+static uint64_t most_commands(const struct problem *problem)
 {
-    for (uint64_t i = 0; i < most; i++) {
-        enum op op = (enum op)program->ops->next(program)->op;
-        if (op == OP_FAIL)
-            return error_set(err, ERROR_USAGE, "%s", program->error.text);
-        if (op == OP_END)
-            return true;
-    }
-    return true;
+    uint64_t pes = (uint64_t)geometry_cubes(&problem->params->geometry) * problem->launch.pes;
+    uint64_t share = REHEARSE_COMMANDS / pes;
+    return share > LEAST_COMMANDS ? share : LEAST_COMMANDS;
 }
 
-static bool rehearse_cube(const struct problem *problem, const struct study_options *options,
-                          uint32_t cube, struct error *err)
+static bool rehearse_cube(struct tl_rehearsal *rehearsal, const struct problem *problem,
+                          const struct study_options *options, uint32_t cube, struct error *err)
 {
-    uint32_t within, group = problem_group(problem, cube, &within), pes = problem->launch.pes;
-    uint64_t share = REHEARSE_COMMANDS / geometry_cubes(&problem->params->geometry) / pes;
-    uint64_t most = share > LEAST_COMMANDS ? share : LEAST_COMMANDS;
+    uint32_t within, group = problem_group(problem, cube, &within);
+    uint64_t most = most_commands(problem);
     if (group == NO_GROUP)
         return true;
-    for (uint32_t pe = 0; pe < pes && !stopped(options); pe++) {
-        struct program *program = traffic_program(problem, options, group, within, cube, pe);
-        bool good = record(program, most, err);
-        program->ops->destroy(program);
-        if (!good)
+    for (uint32_t pe = 0; pe < problem->launch.pes && !stopped(options); pe++) {
+        struct tl_program_config config = traffic_config(problem, options, group, within, cube, pe);
+        if (!tl_rehearse(rehearsal, &config, most, err))
             return false;
     }
     return true;
 }
 
 /* The CUBEs of this process, of one point. */
-static bool rehearse_point(const struct group *group, const struct hw_params *params,
-                           const struct plan_point *at, struct error *err)
+static bool rehearse_point(struct tl_rehearsal *rehearsal, const struct group *group,
+                           const struct hw_params *params, const struct plan_point *at,
+                           struct error *err)
 {
     uint32_t first = 0, count = geometry_cubes(&params->geometry);
-    struct study_options options = at->options;
     struct problem problem;
-    options.record_ahead = STUDY_DEFAULT_RECORD_AHEAD;
-    problem_init(&problem, params, &options, at->case_number, at->context);
+    problem_init(&problem, params, &at->options, at->case_number, at->context);
     if (group != NULL)
         engine_block(count, group->size, group->rank, &first, &count);
-    for (uint32_t i = 0; i < count && !stopped(&options); i++)
-        if (!rehearse_cube(&problem, &options, first + i, err))
+    for (uint32_t i = 0; i < count && !stopped(&at->options); i++)
+        if (!rehearse_cube(rehearsal, &problem, &at->options, first + i, err))
             return plan_error(at, err);
     return true;
 }
@@ -64,11 +56,15 @@ static bool rehearse_point(const struct group *group, const struct hw_params *pa
 bool rehearse(const struct group *group, const struct hw_params *params,
               const struct study_options *options, struct error *err)
 {
-    for (uint32_t i = 0; i < plan_points(options); i++) {
+    struct tl_rehearsal *rehearsal = tl_rehearsal_new();
+    uint32_t points = plan_points(options);
+    bool good = true;
+    for (uint32_t i = 0; good && i < points; i++) {
         struct plan_point at = plan_point(options, i);
-        rehearse_point(group, params, &at, err);
-        if (group != NULL ? !group_agree(group, err) : err->code != ERROR_NONE)
-            return false;
+        good = rehearse_point(rehearsal, group, params, &at, err);
+        if (group != NULL)
+            good = group_agree(group, err);
     }
-    return true;
+    tl_rehearsal_free(rehearsal);
+    return good;
 }

@@ -17,6 +17,6 @@ bool rehearse(const struct group *group, const struct hw_params *params,
               const struct study_options *options, struct error *err);
 
 /* Commands of all PEs of a point. */
-#define REHEARSE_COMMANDS 8000000
+#define REHEARSE_COMMANDS 2000000
 
 #endif
