@@ -140,10 +140,9 @@ static struct config *share_machine(const struct group *group, const struct opti
     return config;
 }
 
-static bool check_ranks(const struct group *group, const struct hw_params *params,
-                        struct error *err)
+static bool check_ranks(const struct group *group, uint32_t announced,
+                        const struct hw_params *params, struct error *err)
 {
-    uint32_t announced = environment_ranks();
     if (announced > 1 && group->size == 1)
         return error_set(err, ERROR_USAGE,
                          "the launcher started %u tasks, but MPI sees one: launch with the MPI "
@@ -178,13 +177,14 @@ static bool tell(const struct group *group, const struct options *options,
     return group_agree(group, err);
 }
 
-static int run(const struct group *group, struct options *options)
+/* `announced`: by the launcher, as the environment was before MPI started. */
+static int run(const struct group *group, uint32_t announced, struct options *options)
 {
     struct error err = {ERROR_NONE, ""};
     struct study_report report = {0};
     enum study_status status = STUDY_FAILED;
     struct config *config = share_machine(group, options, &err);
-    if (config != NULL && check_ranks(group, config_params(config), &err)) {
+    if (config != NULL && check_ranks(group, announced, config_params(config), &err)) {
         char *text = config_text(config);
         options->study.stop = &stop_signal;
         group_census(group, &options->study.ranks_here, &options->study.processors);
@@ -222,9 +222,10 @@ int main(int argc, char **argv)
     } else {
         catch_signals();
         study_start();
+        uint32_t announced = environment_ranks();
         MPI_Init(&argc, &argv);
         struct group group = group_of(MPI_COMM_WORLD);
-        status = run(&group, &options);
+        status = run(&group, announced, &options);
         group_barrier(&group);
         MPI_Finalize();
     }
