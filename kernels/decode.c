@@ -26,6 +26,7 @@ static void shadow_request(struct tl *tl, const struct tl_launch *launch, uint32
 void kernel_decode(struct tl *tl, const struct tl_launch *launch)
 {
     decode_check(tl, launch);
+    decode_check_reduction(tl, launch);
     for (uint32_t request = 0; request < launch->batch; request++) {
         if (placement_pe_works(launch, launch->cube, launch->pe, request))
             run_request(tl, launch, request);

@@ -65,6 +65,7 @@ static void run(struct tl *tl, const struct tl_launch *launch, struct lane lanes
 void kernel_decode_pipelined(struct tl *tl, const struct tl_launch *launch)
 {
     decode_check(tl, launch);
+    decode_check_reduction(tl, launch);
     if (launch->form == TL_FORM_SOFTMAX_MERGE)
         tl_fail(tl, "requests overlap in the one-shot and the tiled form only");
     struct lane lanes[2] = {new_lane(tl, launch), new_lane(tl, launch)};

@@ -65,6 +65,14 @@ struct state decode_sweep(struct tl *tl, const struct tl_launch *launch, uint32_
     return state;
 }
 
+void decode_check_reduction(struct tl *tl, const struct tl_launch *launch)
+{
+    if (launch->pe_sp)
+        reduce_check(tl, TL_AXIS_PE, launch->reduce_pe);
+    if (launch->cube_sp)
+        reduce_check(tl, TL_AXIS_CUBE, launch->reduce_cube);
+}
+
 bool decode_reduce(struct tl *tl, const struct tl_launch *launch, struct state *state)
 {
     if (launch->pe_sp && !reduce_to_root(tl, TL_AXIS_PE, launch->reduce_pe, state))

@@ -18,6 +18,9 @@ uint32_t decode_rows(const struct tl_launch *launch);
 struct tile_source decode_open(struct tl *tl, const struct tl_launch *launch, uint32_t request,
                                uint32_t pe);
 
+/* Ends the recording when decode_reduce() could not work. */
+void decode_check_reduction(struct tl *tl, const struct tl_launch *launch);
+
 /* From the PEs of each CUBE to its root PE, from there over the CUBEs; false on a PE that handed
  * its state on. */
 bool decode_reduce(struct tl *tl, const struct tl_launch *launch, struct state *state);

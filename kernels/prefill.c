@@ -26,10 +26,7 @@ static void check_launch(struct tl *tl, const struct tl_launch *launch, bool rot
     if (launch->phase != TL_PHASE_PREFILL)
         tl_fail(tl, "this is a prefill kernel: it cannot do decode");
     check_numbers(tl, launch);
-    if (launch->gemm != TL_GEMM_COMPOSITE)
-        tl_fail(tl, "the GEMMs of a prefill are composites: it cannot use dots");
-    if (launch->form != TL_FORM_AUTO && launch->form != TL_FORM_TILED)
-        tl_fail(tl, "a prefill is tiled and masked: it has no other form");
+    block_check(tl, launch);
     if (!prefill_fits(launch, rotate))
         tl_fail(tl,
                 "query blocks of %u positions and KV tiles of %u tokens do not fit into %llu "

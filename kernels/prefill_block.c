@@ -4,6 +4,16 @@
 
 enum { BF16_BYTES = 2, F32_BYTES = 4 };
 
+void block_check(struct tl *tl, const struct tl_launch *launch)
+{
+    if (launch->gemm != TL_GEMM_COMPOSITE)
+        tl_fail(tl, "the GEMMs of a prefill are composites: it cannot use dots");
+    if (launch->form != TL_FORM_AUTO && launch->form != TL_FORM_TILED)
+        tl_fail(tl, "a prefill is tiled and masked: it has no other form");
+    if (launch->pe_sp)
+        reduce_check(tl, TL_AXIS_PE, launch->reduce_pe);
+}
+
 struct block block_at(const struct tl_launch *launch, uint32_t heads, uint32_t request, uint64_t i)
 {
     struct block block = {.at = query_block(launch, launch->pe, i)};

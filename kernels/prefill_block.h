@@ -14,6 +14,10 @@ struct block {
     uint64_t q_addr, o_addr, s_addr;
 };
 
+/* Ends the recording when the launch asks for what no prefill does, or for a reduction that the
+ * block's end cannot do. */
+void block_check(struct tl *tl, const struct tl_launch *launch);
+
 /* Block `i` of request `request` on this PE, whose CUBE has `heads` > 0 heads. */
 struct block block_at(const struct tl_launch *launch, uint32_t heads, uint32_t request, uint64_t i);
 

@@ -125,6 +125,7 @@ void kernel_prefill_fanout(struct tl *tl, const struct tl_launch *launch)
     struct prefill_plan plan = prefill_ring_plan(launch, false);
     if (launch->phase != TL_PHASE_PREFILL || !launch->cube_sp || !launch->pe_sp || !plan.fits)
         tl_fail(tl, "this kernel needs a prefill whose keys are split over all PEs of the group");
+    block_check(tl, launch);
     for (uint32_t request = 0; request < launch->batch; request++) {
         struct fanout fanout = {.launch = launch, .ring = ring_of(tl, launch, TL_AXIS_CUBE)};
         fanout.work = work_of(launch, request, &plan, 0, false);

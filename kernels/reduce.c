@@ -143,6 +143,12 @@ struct reduce_node reduce_node(struct tl *tl, enum tl_axis axis, enum tl_reduce 
     return node;
 }
 
+void reduce_check(struct tl *tl, enum tl_axis axis, enum tl_reduce shape)
+{
+    if (tl_num_programs(tl, axis) > 1)
+        reduce_node(tl, axis, shape, tl_program_id(tl, axis));
+}
+
 /* Takes in the state of one child: the merged one is written to `spare`, and the two change names.
  */
 static void merge_child(struct tl *tl, enum tl_queue queue, struct state *state,

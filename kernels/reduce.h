@@ -28,6 +28,10 @@ struct reduce_node {
 struct reduce_node reduce_node(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
                                uint32_t self);
 
+/* Ends the recording when the shape does not fit the grid: for a kernel's start, since its
+ * reduction comes at the end of what may be a long sweep. */
+void reduce_check(struct tl *tl, enum tl_axis axis, enum tl_reduce shape);
+
 /* Merges the states of a level; true on the root, whose `state` then is that of all. Allocates in
  * the scratch scope of the caller. */
 bool reduce_to_root(struct tl *tl, enum tl_axis axis, enum tl_reduce shape, struct state *state);

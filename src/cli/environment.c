@@ -4,6 +4,43 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+/* What a launcher gives to each process that it starts. `mark` tells such a process from one whose
+ * user, or whose batch script, merely has the other two in its environment. */
+struct launcher {
+    const char *rank, *ranks, *mark;
+};
+
+static const struct launcher launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE"}, /* Open MPI's mpirun */
+    {"PMI_RANK", "PMI_SIZE", "PMI_FD"},                        /* MPICH's, and srun --mpi=pmi2 */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"}, /* srun */
+    {NULL, NULL, NULL},
+};
+
+/* Whether the variable is a whole number and nothing else. */
+static bool number_in(const char *name, uint32_t *value)
+{
+    const char *text = getenv(name);
+    char *end;
+    if (text == NULL || *text < '0' || *text > '9')
+        return false;
+    unsigned long wide = strtoul(text, &end, 10);
+    *value = (uint32_t)wide;
+    return *end == '\0' && wide <= UINT32_MAX;
+}
+
+/* The rank of this process and how many there are: 0 of 1 when no launcher can be believed. */
+static uint32_t rank_of(uint32_t *ranks)
+{
+    uint32_t rank;
+    for (const struct launcher *launcher = launchers; launcher->rank != NULL; launcher++)
+        if (getenv(launcher->mark) != NULL && number_in(launcher->rank, &rank) &&
+            number_in(launcher->ranks, ranks) && rank < *ranks)
+            return rank;
+    *ranks = 1;
+    return 0;
+}
+
 /* The first of the variables that is set to a number. */
 static uint32_t number_of(const char *const *names, uint32_t otherwise)
 {
@@ -19,16 +56,15 @@ static uint32_t number_of(const char *const *names, uint32_t otherwise)
 
 uint32_t environment_rank(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                        "SLURM_PROCID", NULL};
-    return number_of(names, 0);
+    uint32_t ranks;
+    return rank_of(&ranks);
 }
 
 uint32_t environment_ranks(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
-                                        NULL};
-    return number_of(names, 1);
+    uint32_t ranks;
+    rank_of(&ranks);
+    return ranks;
 }
 
 uint32_t environment_ranks_here(void)

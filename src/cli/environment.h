@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* As the launcher (mpirun, srun, PMI) announces them; rank 0 of 1 without one. */
+/* As the launcher (mpirun, srun, PMI) announces them; rank 0 of 1 without one. Variables that a
+ * process may have inherited without being started by a launcher count for nothing. */
 uint32_t environment_rank(void);
 uint32_t environment_ranks(void);
 

@@ -1,4 +1,5 @@
 /* The program: options, then MPI, then the study, then the summary. */
+#include <limits.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,10 +10,9 @@
 #include "cli/output.h"
 #include "cli/share.h"
 #include "cli/summary.h"
-#include "study/inputs.h"
-#include "study/plan.h"
 #include "study/study.h"
 #include "support/memory.h"
+#include "support/text.h"
 
 static volatile sig_atomic_t stop_signal;
 static bool under_mpirun; /* of Open MPI */
@@ -51,31 +51,41 @@ static void stop_all_ranks(void)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void report_error(const struct error *err)
-{
-    fprintf(stderr, "ahbm-pdes: error: %s\n", err->text);
-    fflush(stderr);
-}
-
 /* An error that every rank found on its own, before MPI started: told once, and nobody leaves
- * before it has been told (the launcher would end the others). */
+ * before it has been told (the launcher would end the others). Who tells is asked of MPI, so that
+ * somebody does whatever the environment says. */
 static int leave_early(const struct error *err, int *argc, char ***argv)
 {
-    if (environment_rank() == 0)
-        report_error(err);
-    if (environment_ranks() > 1) {
-        MPI_Init(argc, argv);
-        MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Finalize();
+    if (environment_ranks() == 1) {
+        output_error(err->text);
+        return (int)err->code;
     }
+    MPI_Init(argc, argv);
+    struct group group = group_of(MPI_COMM_WORLD);
+    if (group.rank == 0)
+        output_error(err->text);
+    group_barrier(&group);
+    MPI_Finalize();
     return (int)err->code;
 }
 
 static void progress(uint32_t point, uint32_t points, const char *kernel, uint32_t case_number,
                      uint64_t context)
 {
+    char name[KERNEL_NAME_SHOWN + 1];
     fprintf(stderr, "ahbm-pdes: point %u of %u: kernel %s, case %u, %llu tokens\n", point + 1,
-            points, kernel, case_number, (unsigned long long)context);
+            points, text_escape(kernel, name, sizeof name), case_number,
+            (unsigned long long)context);
+}
+
+static bool check_tasks(uint32_t ranks, const struct hw_params *params, struct error *err)
+{
+    uint32_t cubes = study_cubes(params);
+    return ranks <= cubes ||
+           error_set(err, ERROR_USAGE,
+                     "%u ranks for %u CUBEs: a rank simulates at least one CUBE (use -np %u or "
+                     "less)",
+                     ranks, cubes, cubes);
 }
 
 /* What may be said of the machine without simulating. */
@@ -84,14 +94,15 @@ static void act_on_machine(struct options *options, struct error *err)
     struct config *config = share_inputs(NULL, options, err);
     if (config != NULL && options->action == ACTION_PRINT_CONFIG)
         config_print(config, stdout);
-    else if (config != NULL && plan_check(config_params(config), &options->study, err) &&
-             inputs_check(config_params(config), &options->study, err))
+    else if (config != NULL && check_tasks(environment_ranks(), config_params(config), err) &&
+             study_check(config_params(config), &options->study, err))
         study_list_points(config_params(config), &options->study, stdout);
     config_free(config);
 }
 
-/* The actions that never start MPI. */
-static bool act_alone(struct options *options, struct error *err)
+/* The actions that never start MPI; the exit status. Whoever stops reading what is only listed has
+ * seen enough: nothing is said, and the status is that of a program that a SIGPIPE ended. */
+static int act_alone(struct options *options, struct error *err)
 {
     switch (options->action) {
     case ACTION_HELP:
@@ -106,24 +117,31 @@ static bool act_alone(struct options *options, struct error *err)
     default:
         act_on_machine(options, err);
     }
-    return err->code == ERROR_NONE && output_close(err);
+    if (err->code != ERROR_NONE)
+        return (int)err->code;
+    int status = output_close(err);
+    if (status == OUTPUT_READER_LEFT)
+        error_clear(err);
+    return status;
 }
 
-static bool check_ranks(const struct group *group, const struct hw_params *params,
-                        struct error *err)
+static bool check_ranks(const struct group *group, uint32_t announced,
+                        const struct hw_params *params, struct error *err)
 {
-    uint32_t cubes = study_cubes(params), announced = environment_ranks();
     if (announced > 1 && group->size == 1)
         return error_set(err, ERROR_USAGE,
                          "the launcher started %u tasks, but MPI sees one: launch with the MPI "
                          "that this program was built with",
                          announced);
-    if (group->size > cubes)
-        return error_set(err, ERROR_USAGE,
-                         "%u ranks for %u CUBEs: a rank simulates at least one CUBE (use -np %u or "
-                         "less)",
-                         group->size, cubes, cubes);
-    return true;
+    return check_tasks(group->size, params, err);
+}
+
+static void print_table(const struct options *options, const struct study_report *report,
+                        const struct summary_ranks *ranks)
+{
+    char name[TEXT_ESCAPED_BYTES(PATH_MAX)];
+    summary_print_table(report, ranks, options->stats, stdout);
+    printf("result file: %s\n", text_escape(options->study.output, name, sizeof name));
 }
 
 /* The summary, then the verdict. False with `err`, the same on all ranks. */
@@ -138,19 +156,20 @@ static bool tell(const struct group *group, const struct options *options,
         if (options->format == FORMAT_JSON)
             summary_print_json(report, group->size, stdout);
         else
-            summary_print_table(report, &ranks, options->stats, stdout);
+            print_table(options, report, &ranks);
         output_close(err); /* a failed verification is the greater news */
     }
     return group_agree(group, err);
 }
 
-static int run(const struct group *group, struct options *options)
+/* `announced`: by the launcher, as the environment was before MPI started. */
+static int run(const struct group *group, uint32_t announced, struct options *options)
 {
     struct error err = {ERROR_NONE, ""};
     struct study_report report = {0};
     enum study_status status = STUDY_FAILED;
     struct config *config = share_inputs(group, options, &err);
-    if (config != NULL && check_ranks(group, config_params(config), &err)) {
+    if (config != NULL && check_ranks(group, announced, config_params(config), &err)) {
         char *text = config_text(config);
         options->study.stop = &stop_signal;
         group_census(group, &options->study.ranks_here, &options->study.processors);
@@ -161,9 +180,9 @@ static int run(const struct group *group, struct options *options)
     if (status == STUDY_DONE && !tell(group, options, config_params(config), &report, &err))
         status = STUDY_FAILED;
     if (group->rank == 0 && status == STUDY_FAILED)
-        report_error(&err);
+        output_error(err.text);
     if (group->rank == 0 && status == STUDY_STOPPED)
-        fprintf(stderr, "ahbm-pdes: error: stopped by a signal; no file was written\n");
+        output_error("stopped by a signal; no file was written");
     study_report_fini(&report);
     config_free(config);
     if (status == STUDY_STOPPED)
@@ -177,27 +196,26 @@ int main(int argc, char **argv)
     struct error err = {ERROR_NONE, ""};
     int status = 0;
     memory_start();
-    signal(SIGPIPE, SIG_IGN); /* then it is a write that fails, and is reported */
-    signal(SIGXFSZ, SIG_IGN); /* likewise */
+    output_prepare();
+    signal(SIGXFSZ, SIG_IGN); /* then it is a write that fails, and is reported */
     bool ok = options_parse(&options, argc, argv, &err);
     environment_prepare();
     if (!ok) {
         status = leave_early(&err, &argc, &argv);
     } else if (options.action != ACTION_RUN) {
-        bool speaks = environment_rank() == 0;
-        if (speaks && !act_alone(&options, &err)) {
-            report_error(&err);
-            status = (int)err.code;
-        }
+        status = environment_rank() == 0 ? act_alone(&options, &err) : 0;
+        if (err.code != ERROR_NONE)
+            output_error(err.text);
     } else {
         catch_signals();
         study_start();
         under_mpirun = environment_under_mpirun(); /* MPI_Init() changes the environment */
+        uint32_t announced = environment_ranks();
         MPI_Init(&argc, &argv);
         struct group group = group_of(MPI_COMM_WORLD);
         if (group.size > 1)
             memory_on_failure(stop_all_ranks);
-        status = run(&group, &options);
+        status = run(&group, announced, &options);
         group_barrier(&group);
         MPI_Finalize();
     }

@@ -169,6 +169,7 @@ static bool set_output(int key, const char *text, struct options *options, struc
         study->trace = (enum trace_level)(TRACE_NONE + index);
         return ok;
     case KEY_SEED:
+        options->seed_given = true;
         return words_number("seed", text, 0, UINT64_MAX, &study->seed, err);
     case KEY_TENSORS:
         study->verify = true;
@@ -176,6 +177,7 @@ static bool set_output(int key, const char *text, struct options *options, struc
     case KEY_RECORD_AHEAD:
         return parse_u32("record-ahead", text, 1, UINT32_MAX, &study->record_ahead, err);
     case KEY_FORMAT:
+        options->format_given = true;
         ok = words_choice("format", text, formats, &index, err);
         options->format = (enum summary_format)index;
         return ok;
@@ -217,7 +219,7 @@ static void set_flag(int key, struct options *options)
     case KEY_PRINT_CONFIG:
         options->action = ACTION_PRINT_CONFIG;
         break;
-    case KEY_HELP:
+    case KEY_SHORT_HELP:
         options->action = ACTION_HELP;
         break;
     default:
@@ -242,7 +244,9 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     if (key == ARGP_KEY_ARG)
         ok = error_set(parse->err, ERROR_USAGE,
                        "'%.80s' is not expected: there are only options (see --help)", text);
-    else if (key < KEY_CASE || key > KEY_VERSION)
+    else if (key == KEY_SHORT_HELP || key == KEY_SHORT_VERSION)
+        set_flag(key, options);
+    else if (key < KEY_CASE || key > KEY_PRINT_CONFIG)
         return ARGP_ERR_UNKNOWN;
     else if (key == KEY_REQUESTS)
         ok = parse_file("requests", text, &options->requests, parse->err);
@@ -257,6 +261,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     else
         ok = set_output(key, text, options, parse->err);
     options->context_given |= key == KEY_CONTEXT;
+    options->study.given |= options_table_bit(key);
     return ok ? 0 : EINVAL;
 }
 
@@ -267,7 +272,8 @@ static struct argp make_parser(void)
         .parser = parse_option,
         .doc = "Simulates grouped-query attention on an AHBM chip and writes one HDF5 file.\v"
                "Run one rank per CUBE, or fewer: mpirun -np 16 ahbm-pdes --case 4\n"
-               "Exit status: 0 done, 1 the run failed, 2 bad usage or configuration.",
+               "Exit status: 0 done, 1 the run failed, 2 bad usage or configuration, 141 nobody "
+               "read what it was to print.",
     };
 }
 
@@ -297,6 +303,28 @@ static bool check_together(const struct options *options, struct error *err)
                      other);
 }
 
+/* Whether what was given has something to act on; the kernels' part is effect_check()'s. */
+static bool check_given(const struct options *options, struct error *err)
+{
+    const struct study_options *study = &options->study;
+    if (options->action != ACTION_RUN && options->action != ACTION_DRY_RUN)
+        return true;
+    if (options->seed_given && study->tensors != NULL)
+        return error_set(
+            err, ERROR_USAGE,
+            "--seed: would change nothing: --tensors brings Q, K and V: leave one out");
+    if (options->seed_given && !study->verify)
+        return error_set(err, ERROR_USAGE,
+                         "--seed: would change nothing: without --verify or --write-output no Q, K "
+                         "and V are generated");
+    if (options->quiet && (options->stats || options->format_given))
+        return error_set(
+            err, ERROR_USAGE,
+            "--%s: would change nothing: --quiet leaves out the summary: leave one out",
+            options->stats ? "stats" : "format");
+    return true;
+}
+
 bool options_parse(struct options *options, int argc, char **argv, struct error *err)
 {
     struct parse parse = {options, err, ""};
@@ -304,7 +332,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct error 
     set_defaults(options);
     unsigned flags = ARGP_NO_ERRS | ARGP_NO_EXIT | ARGP_NO_HELP;
     if (argp_parse(&parser, argc, argv, flags, NULL, &parse) == 0 && err->code == ERROR_NONE)
-        return check_together(options, err);
+        return check_together(options, err) && check_given(options, err);
     return error_set(err, ERROR_USAGE,
                      "option '%.80s' is unknown, ambiguous or lacks its value (see --help)",
                      parse.culprit);

@@ -27,6 +27,7 @@ struct options {
     uint32_t assignments_count;
     enum summary_format format;
     bool stats, progress, quiet;
+    bool seed_given, format_given;
 };
 
 /* Parses argv; prints nothing. False with ERROR_USAGE, one line that names option, value and what

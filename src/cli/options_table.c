@@ -1,5 +1,7 @@
 #include "cli/options_table.h"
 
+#include "study/options.h"
+
 static const struct argp_option table[] = {
     {0, 0, 0, 0, "What to simulate:", 1},
     {"case", KEY_CASE, "1|2|3|4|all", 0,
@@ -108,12 +110,48 @@ static const struct argp_option table[] = {
     {"dry-run", KEY_DRY_RUN, 0, 0, "Check options and machine, list the points, and stop", 0},
     {"list-kernels", KEY_LIST_KERNELS, 0, 0, "List the kernels, one per line, and stop", 0},
     {"print-config", KEY_PRINT_CONFIG, 0, 0, "Print the machine as a machine file, and stop", 0},
-    {"help", KEY_HELP, 0, 0, "Print this help, and stop", 0},
-    {"version", KEY_VERSION, 0, 0, "Print the version, and stop", 0},
+    {"help", KEY_SHORT_HELP, 0, 0, "Print this help, and stop", 0},
+    {"version", KEY_SHORT_VERSION, 0, 0, "Print the version, and stop", 0},
     {0, 0, 0, 0, 0, 0},
 };
 
 const struct argp_option *options_table(void)
 {
     return table;
+}
+
+uint32_t options_table_bit(int key)
+{
+    switch (key) {
+    case KEY_CONTEXT:
+        return TL_OPTION_CONTEXT;
+    case KEY_REQUESTS:
+        return TL_OPTION_REQUESTS;
+    case KEY_BATCH:
+        return TL_OPTION_BATCH;
+    case KEY_QUERY_LEN:
+        return TL_OPTION_QUERY_LEN;
+    case KEY_MESSAGE:
+        return TL_OPTION_MESSAGE;
+    case KEY_TILE:
+        return TL_OPTION_TILE;
+    case KEY_FORM:
+        return TL_OPTION_FORM;
+    case KEY_GEMM:
+        return TL_OPTION_GEMM;
+    case KEY_MLO:
+        return TL_OPTION_MLO;
+    case KEY_REDUCE_PE:
+        return TL_OPTION_REDUCE_PE;
+    case KEY_REDUCE_CUBE:
+        return TL_OPTION_REDUCE_CUBE;
+    case KEY_TP_IDLE:
+        return TL_OPTION_TP_IDLE;
+    case KEY_SHARDS:
+        return TL_OPTION_SHARDS;
+    case KEY_RING_DEPTH:
+        return TL_OPTION_RING_DEPTH;
+    default:
+        return 0;
+    }
 }

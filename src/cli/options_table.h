@@ -3,6 +3,9 @@
 #define AHBM_CLI_OPTIONS_TABLE_H
 
 #include <argp.h>
+#include <stdint.h>
+
+enum { KEY_SHORT_HELP = 'h', KEY_SHORT_VERSION = 'V' };
 
 enum key {
     KEY_CASE = 256,
@@ -41,10 +44,11 @@ enum key {
     KEY_QUIET,
     KEY_DRY_RUN,
     KEY_LIST_KERNELS,
-    KEY_PRINT_CONFIG,
-    KEY_HELP,
-    KEY_VERSION
+    KEY_PRINT_CONFIG
 };
+
+/* The bit of enum tl_option that stands for an option; 0 for one that is no kernel's matter. */
+uint32_t options_table_bit(int key);
 
 /* Ended by an empty entry. */
 const struct argp_option *options_table(void);

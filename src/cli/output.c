@@ -1,11 +1,23 @@
 #include "cli/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "support/text.h"
+
+/* Opened against its use: reading from 0 fails, writing to 1 and 2 does. */
+void output_prepare(void)
+{
+    for (int number = 0; number <= 2; number++)
+        if (fcntl(number, F_GETFD) == -1 && errno == EBADF)
+            (void)!open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
+    signal(SIGPIPE, SIG_IGN);
+}
+
 /* A write that failed earlier is tried again here, so that errno is its own. */
-bool output_close(struct error *err)
+int output_close(struct error *err)
 {
     bool failed = ferror(stdout) != 0;
     errno = 0;
@@ -13,6 +25,16 @@ bool output_close(struct error *err)
     int cause = errno;
     failed |= fclose(stdout) != 0;
     cause = cause != 0 ? cause : errno;
-    return !failed || error_set(err, ERROR_FAILED, "cannot write standard output: %s",
-                                cause != 0 ? strerror(cause) : "a part of it is missing");
+    if (!failed)
+        return 0;
+    error_set(err, ERROR_FAILED, "cannot write standard output: %s",
+              cause != 0 ? strerror(cause) : "a part of it is missing");
+    return cause == EPIPE ? OUTPUT_READER_LEFT : ERROR_FAILED;
+}
+
+void output_error(const char *text)
+{
+    char line[TEXT_ESCAPED_BYTES(ERROR_TEXT_BYTES)];
+    fprintf(stderr, "ahbm-pdes: error: %s\n", text_escape(text, line, sizeof line));
+    fflush(stderr);
 }

@@ -3,11 +3,24 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "support/text.h"
+
 #define MIB (1024.0 * 1024.0)
 
 /* The busiest CUBE keeps its rank busy for all but a tenth of the time. */
 #define ALL_BUT 0.9
 enum { FEW_EVENTS = 50 };
+
+struct name {
+    char text[KERNEL_NAME_SHOWN + 1];
+};
+
+static struct name name_of(const char *kernel)
+{
+    struct name name;
+    text_escape(kernel, name.text, sizeof name.text);
+    return name;
+}
 
 /* Width of the column of kernels: none when all points have the same. */
 static int kernel_width(const struct study_report *report)
@@ -15,7 +28,7 @@ static int kernel_width(const struct study_report *report)
     size_t longest = 0;
     bool several = false;
     for (uint32_t i = 0; i < report->count; i++) {
-        size_t length = strlen(report->points[i].kernel);
+        size_t length = strlen(name_of(report->points[i].kernel).text);
         longest = length > longest ? length : longest;
         several = several || strcmp(report->points[i].kernel, report->points[0].kernel) != 0;
     }
@@ -25,7 +38,7 @@ static int kernel_width(const struct study_report *report)
 static void print_kernel(const char *kernel, int width, FILE *out)
 {
     if (width > 0)
-        fprintf(out, "%-*s ", width, kernel);
+        fprintf(out, "%-*s ", width, name_of(kernel).text);
 }
 
 static void print_header(int width, FILE *out)

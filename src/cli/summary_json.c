@@ -3,6 +3,9 @@
 #include <math.h>
 
 #include "cli/summary.h"
+#include "support/text.h"
+
+enum { NAME_BYTES = 1024 };
 
 static json_t *counts_json(const uint64_t *counts)
 {
@@ -32,11 +35,12 @@ static json_t *verify_json(const struct point_summary *point)
 
 static json_t *point_json(const struct point_summary *point)
 {
-    char digest[17];
+    char digest[17], kernel[TEXT_ESCAPED_BYTES(NAME_BYTES)]; /* a string of JSON is UTF-8 */
+    text_escape(point->kernel, kernel, sizeof kernel);
     snprintf(digest, sizeof digest, "%016" PRIx64, point->digest);
     json_t *object = json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "phase",
-                               point->phase, "case", (int)point->case_number, "kernel",
-                               point->kernel, "context", (json_int_t)point->context, "batch",
+                               point->phase, "case", (int)point->case_number, "kernel", kernel,
+                               "context", (json_int_t)point->context, "batch",
                                (json_int_t)point->batch, "groups", (json_int_t)point->groups,
                                "latency_ps", (json_int_t)point->latency_ps, "kv_bytes_per_cube",
                                (json_int_t)point->kv_bytes_per_cube, "kv_bytes_per_cube_all_layers",

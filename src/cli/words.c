@@ -8,7 +8,13 @@
 #include "support/count.h"
 #include "support/memory.h"
 
-enum { LIST_MAX = 65536 };
+enum { LIST_MAX = 65536, SHOWN_MAX = 80 };
+
+/* Of a long text the beginning is shown. */
+static int shown(const char *text, const char *end)
+{
+    return end - text < SHOWN_MAX ? (int)(end - text) : SHOWN_MAX;
+}
 
 static bool number(const char *option, const char *text, const char *end, uint64_t min,
                    uint64_t max, uint64_t *value, struct error *err)
@@ -18,7 +24,7 @@ static bool number(const char *option, const char *text, const char *end, uint64
     return error_set(err, ERROR_USAGE,
                      "--%s: '%.*s' is not allowed (allowed: %" PRIu64 " to %" PRIu64
                      ", with K, M or G for 1024, 1024^2, 1024^3)",
-                     option, (int)(end - text), text, min, max);
+                     option, shown(text, end), text, min, max);
 }
 
 bool words_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *value,
@@ -61,12 +67,37 @@ static bool append_range(const char *option, const char *text, const char *dots,
         !number(option, dots + 2, end, 1, STUDY_CONTEXT_MAX, &last, err))
         return false;
     if (first > last)
-        return error_set(err, ERROR_USAGE, "--%s: '%.*s' runs backwards", option, (int)(end - text),
+        return error_set(err, ERROR_USAGE, "--%s: '%.*s' runs backwards", option, shown(text, end),
                          text);
     for (; first <= last; first *= 2)
         if (!append(option, first, list, count, err))
             return false;
     return true;
+}
+
+/* "8K-64K", "8K:64K", "8K...64K": what a range looks like elsewhere. */
+static bool looks_like_range(const char *text, const char *end, int *first, const char **last)
+{
+    uint64_t value;
+    const char *from = text;
+    while (from != end && isalnum((unsigned char)*from))
+        from++;
+    *first = (int)(from - text);
+    for (*last = from; *last != end && strchr("-:.", **last) != NULL;)
+        ++*last;
+    bool point = *last == from + 1 && *from == '.';
+    return *last != from && !point && count_parse(text, from, &value) && count_parse(*last, end, &value);
+}
+
+static bool one_context(const char *option, const char *text, const char *end, uint64_t *value,
+                        struct error *err)
+{
+    const char *last;
+    int first;
+    if (looks_like_range(text, end, &first, &last))
+        return error_set(err, ERROR_USAGE, "--%s: '%.*s' is not allowed (did you mean %.*s..%.*s?)",
+                         option, shown(text, end), text, first, text, shown(last, end), last);
+    return number(option, text, end, 1, STUDY_CONTEXT_MAX, value, err);
 }
 
 bool words_contexts(const char *option, const char *text, uint64_t **list, uint32_t *count,
@@ -79,10 +110,10 @@ bool words_contexts(const char *option, const char *text, uint64_t **list, uint3
         end = strchrnul(text, ',');
         const char *dots = strstr(text, "..");
         uint64_t value;
-        if (dots != NULL && dots < end) {
+        if (dots != NULL && dots < end && dots[2] != '.') {
             if (!append_range(option, text, dots, end, list, count, err))
                 return false;
-        } else if (!number(option, text, end, 1, STUDY_CONTEXT_MAX, &value, err) ||
+        } else if (!one_context(option, text, end, &value, err) ||
                    !append(option, value, list, count, err)) {
             return false;
         }

@@ -7,7 +7,7 @@
 
 #include "support/error.h"
 
-/* A whole number with an optional suffix K, M, G (1024). */
+/* A whole number with an optional suffix K, M, G (1024), or k, m, g. */
 bool words_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *value,
                   struct error *err);
 

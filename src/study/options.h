@@ -13,6 +13,7 @@ enum trace_level { TRACE_AUTO, TRACE_NONE, TRACE_SUMMARY, TRACE_COMMANDS };
 enum { TRACE_AUTO_CONTEXT = 65536, CASES = 4 };
 
 struct study_options {
+    uint32_t given; /* bits of enum tl_option: what the user asked for by name */
     enum tl_phase phase;
     bool phase_given;   /* else it is the kernel's */
     bool cases[CASES];  /* which of cases 1 to 4 */

@@ -1,5 +1,7 @@
 #include "study/plan.h"
 
+#include <inttypes.h>
+
 #include "study/kernel.h"
 #include "study/problem.h"
 
@@ -99,6 +101,12 @@ struct plan_point plan_point(const struct study_options *options, uint32_t index
     one.cases_given = one.cases_given && by_case;
     return (struct plan_point){one, by_case ? case_at(&one, index % cases) : 0,
                                one.contexts[index / cases]};
+}
+
+bool plan_error(const struct plan_point *at, struct error *err)
+{
+    error_context(err, "context %" PRIu64, at->context);
+    return at->case_number == 0 ? false : error_context(err, "case %u", at->case_number);
 }
 
 uint32_t plan_groups(const struct hw_params *params, const struct study_options *options)

@@ -26,6 +26,9 @@ bool plan_check(const struct hw_params *params, const struct study_options *opti
 uint32_t plan_points(const struct study_options *options);
 struct plan_point plan_point(const struct study_options *options, uint32_t index);
 
+/* Puts the point's case, if it has one, and context in front of an error. Always returns false. */
+bool plan_error(const struct plan_point *at, struct error *err);
+
 /* CUBE groups of the kernel that has the most. `options` must have passed plan_check(). */
 uint32_t plan_groups(const struct hw_params *params, const struct study_options *options);
 

@@ -71,6 +71,12 @@ static bool check_queries(const struct study_options *options, enum tl_phase pha
     if (options->request_contexts != NULL && options->message > 0)
         return error_set(err, ERROR_USAGE,
                          "--message: a message has no requests: leave out --requests");
+    for (uint32_t r = 0; options->request_contexts != NULL && r < options->batch; r++)
+        if (options->query_len > options->request_contexts[r])
+            return error_set(err, ERROR_USAGE,
+                             "--query-len: %u positions at the end of request %u, whose context is "
+                             "%" PRIu64 " (allowed: 1 to the shortest request)",
+                             options->query_len, r + 1, options->request_contexts[r]);
     for (uint32_t i = 0; i < options->contexts_count; i++) {
         uint64_t context = options->contexts[i];
         if (options->query_len > context)
@@ -145,8 +151,10 @@ static bool check_prefill(const struct hw_params *params, const struct study_opt
         for (uint32_t n = 1; n <= CASES; n++) {
             problem_init(&problem, params, options, n, options->contexts[i]);
             if (problem.launch.phase == TL_PHASE_PREFILL && options->cases[n - 1] &&
-                !(check_scratch(&problem, err) && check_ring(&problem, err)))
-                return false;
+                !(check_scratch(&problem, err) && check_ring(&problem, err))) {
+                error_context(err, "context %" PRIu64, options->contexts[i]);
+                return problem.case_number == 0 ? false : error_context(err, "case %u", n);
+            }
         }
     return true;
 }

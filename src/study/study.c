@@ -9,13 +9,16 @@
 #include "io/results.h"
 #include "kernels/registry.h"
 #include "pdes/transport_choice.h"
+#include "study/effect.h"
 #include "study/inputs.h"
 #include "study/plan.h"
 #include "study/point.h"
+#include "study/rehearse.h"
 #include "study/summary.h"
 #include "study/verify.h"
 #include "support/clock.h"
 #include "support/memory.h"
+#include "support/text.h"
 
 struct study {
     const struct group *group;
@@ -65,9 +68,10 @@ void study_list_points(const struct hw_params *params, const struct study_option
         struct plan_point at = plan_point(options, i);
         struct problem problem;
         problem_init(&problem, params, &at.options, at.case_number, at.context);
+        char name[KERNEL_NAME_SHOWN + 1];
         fprintf(out, "%s case %u context %" PRIu64 " batch %u kernel %s\n",
                 phase_name(problem.launch.phase), at.case_number, at.context, problem.launch.batch,
-                problem.kernel->name);
+                text_escape(problem.kernel->name, name, sizeof name));
     }
 }
 
@@ -296,6 +300,22 @@ static void open_transport(struct study *study)
         snprintf(run->transport_note, sizeof run->transport_note, "%.250s", why.text);
 }
 
+/* What is wrong with the whole study is told before any of it runs; `group` NULL: without MPI. */
+static bool check(const struct group *group, const struct hw_params *params,
+                  const struct study_options *options, struct error *err)
+{
+    if (plan_check(params, options, err))
+        effect_check(params, options, err);
+    bool good = group != NULL ? group_agree(group, err) : err->code == ERROR_NONE;
+    return good && rehearse(group, params, options, err);
+}
+
+bool study_check(const struct hw_params *params, const struct study_options *options,
+                 struct error *err)
+{
+    return check(NULL, params, options, err) && inputs_check(params, options, err);
+}
+
 enum study_status study_run(const struct group *group, const struct hw_params *params,
                             const char *config_text, const struct study_options *options,
                             struct study_report *report, struct error *err)
@@ -304,8 +324,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
     struct study study = {
         .group = group, .params = params, .options = options, .report = report, .err = err};
     *report = (struct study_report){.run = {.sync = sync_name(options->sync)}};
-    plan_check(params, options, err);
-    if (!group_agree(group, err))
+    if (!check(group, params, options, err))
         return STUDY_FAILED;
     if (options->verify) {
         study.source = inputs_new(group, params, options, err);

@@ -79,10 +79,18 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
  * on all processes. */
 bool study_verdict(const struct study_report *report, struct error *err);
 
+/* What study_run() checks before it simulates: whether every point can be run at all, and each
+ * option that was given has an effect. Without MPI. */
+bool study_check(const struct hw_params *params, const struct study_options *options,
+                 struct error *err);
+
+/* Of a kernel's name as much as fits into a table is printed. */
+enum { KERNEL_NAME_SHOWN = 64 };
+
 /* One line per kernel and per set of kernels, its name first. */
 void study_list_kernels(FILE *out);
 
-/* One line per point; `options` must have passed plan_check(). */
+/* One line per point; `options` must have passed study_check(). */
 void study_list_points(const struct hw_params *params, const struct study_options *options,
                        FILE *out);
 

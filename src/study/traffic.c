@@ -2,13 +2,13 @@
 
 #include "hw/flows.h"
 #include "support/memory.h"
-#include "tl/record.h"
 
-struct program *traffic_program(const struct problem *problem, const struct study_options *options,
-                                uint32_t group, uint32_t within, uint32_t cube, uint32_t pe)
+struct tl_program_config traffic_config(const struct problem *problem,
+                                        const struct study_options *options, uint32_t group,
+                                        uint32_t within, uint32_t cube, uint32_t pe)
 {
     const struct hw_params *params = problem->params;
-    struct tl_program_config config = {
+    return (struct tl_program_config){
         .name = problem->kernel->name,
         .kernel = problem->kernel->run,
         .launch = problem_launch(problem, group, within, pe),
@@ -19,6 +19,12 @@ struct program *traffic_program(const struct problem *problem, const struct stud
         .record_ahead = options->record_ahead,
         .stop = options->stop,
     };
+}
+
+struct program *traffic_program(const struct problem *problem, const struct study_options *options,
+                                uint32_t group, uint32_t within, uint32_t cube, uint32_t pe)
+{
+    struct tl_program_config config = traffic_config(problem, options, group, within, cube, pe);
     return tl_program_new(&config);
 }
 

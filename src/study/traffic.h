@@ -3,8 +3,13 @@
 #define AHBM_STUDY_TRAFFIC_H
 
 #include "study/point.h"
+#include "tl/record.h"
 
-/* The program of a PE of CUBE `cube`, which is `within` its group. The caller destroys it. */
+/* What a PE of CUBE `cube`, which is `within` its group, runs; and the program of it, which the
+ * caller destroys. */
+struct tl_program_config traffic_config(const struct problem *problem,
+                                        const struct study_options *options, uint32_t group,
+                                        uint32_t within, uint32_t cube, uint32_t pe);
 struct program *traffic_program(const struct problem *problem, const struct study_options *options,
                                 uint32_t group, uint32_t within, uint32_t cube, uint32_t pe);
 

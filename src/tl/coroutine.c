@@ -30,12 +30,12 @@ static void coroutine_main(unsigned high, unsigned low)
     coroutine_exit(self);
 }
 
-struct coroutine *coroutine_new(coroutine_body *body, void *argument, size_t stack_bytes)
+/* Ready to run the body from its beginning. */
+static void prepare(struct coroutine *self, coroutine_body *body, void *argument)
 {
-    struct coroutine *self = memory_new(1, sizeof *self);
     self->body = body;
     self->argument = argument;
-    self->stack = memory_stack_new(stack_bytes, &self->stack_bytes);
+    self->ended = false;
     getcontext(&self->inside);
     self->inside.uc_stack.ss_sp = self->stack;
     self->inside.uc_stack.ss_size = self->stack_bytes;
@@ -43,7 +43,22 @@ struct coroutine *coroutine_new(coroutine_body *body, void *argument, size_t sta
     uint64_t address = (uintptr_t)self;
     makecontext(&self->inside, (void (*)(void))coroutine_main, 2, (unsigned)(address >> 32),
                 (unsigned)address);
+}
+
+struct coroutine *coroutine_new(coroutine_body *body, void *argument, size_t stack_bytes)
+{
+    struct coroutine *self = memory_new(1, sizeof *self);
+    self->stack = memory_stack_new(stack_bytes, &self->stack_bytes);
+    prepare(self, body, argument);
     return self;
+}
+
+void coroutine_restart(struct coroutine *self, coroutine_body *body, void *argument)
+{
+    assert(self->ended);
+    fiber_forget(self->stack, self->stack_bytes);
+    self->inside_fake = NULL;
+    prepare(self, body, argument);
 }
 
 bool coroutine_resume(struct coroutine *self)

@@ -15,6 +15,9 @@ struct coroutine *coroutine_new(coroutine_body *body, void *argument, size_t sta
  * itself, nor after its end. */
 bool coroutine_resume(struct coroutine *coroutine);
 
+/* An ended one begins anew, as if new, on its stack. */
+void coroutine_restart(struct coroutine *coroutine, coroutine_body *body, void *argument);
+
 /* Called inside: back to the resumer, until resumed again. */
 void coroutine_yield(struct coroutine *coroutine);
 

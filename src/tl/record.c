@@ -8,8 +8,6 @@
 #include "tl/batch.h"
 #include "tl/coroutine.h"
 
-enum { STACK_BYTES = 64 * 1024 };
-
 struct tl_program {
     struct program base; /* first: a program is cast to it */
     struct tl_program_config config;
@@ -33,12 +31,16 @@ static void recorder_put(struct tl *tl, const struct command *command)
         coroutine_yield(tl->coroutine);
 }
 
-static void recorder_fail(struct tl *tl, const char *text)
+void tl_describe(const struct tl *tl, const char *text, enum error_code code, struct error *err)
 {
-    error_set(&tl->program->base.error, ERROR_FAILED,
-              "kernel %s, CUBE %u PE %u, command %llu (%s:%u): %s", tl->config->name,
+    error_set(err, code, "kernel %s, CUBE %u PE %u, command %llu (%s:%u): %s", tl->config->name,
               tl->config->cube, tl->config->launch.pe, (unsigned long long)tl->commands + 1,
               tl->file ? tl->file : "at its start", tl->line, text);
+}
+
+static void recorder_fail(struct tl *tl, const char *text)
+{
+    tl_describe(tl, text, ERROR_FAILED, &tl->program->base.error);
     struct command fail = {.op = OP_FAIL, .file = tl->file, .line = tl->line};
     tl_batch_put(&tl->program->batch, &fail);
 }
@@ -58,7 +60,7 @@ static void scout_fail(struct tl *tl, const char *text)
 static const struct tl_mode recorder_mode = {recorder_put, recorder_fail};
 static const struct tl_mode scout_mode = {scout_put, scout_fail};
 
-static void run_kernel(void *argument)
+void tl_run_kernel(void *argument)
 {
     struct tl *tl = argument;
     tl->config->kernel(tl, &tl->config->launch);
@@ -70,7 +72,7 @@ static void run_kernel(void *argument)
 static void run(struct tl *tl)
 {
     if (tl->coroutine == NULL)
-        tl->coroutine = coroutine_new(run_kernel, tl, STACK_BYTES);
+        tl->coroutine = coroutine_new(tl_run_kernel, tl, TL_STACK_BYTES);
     if (coroutine_resume(tl->coroutine))
         return;
     coroutine_free(tl->coroutine);
@@ -112,13 +114,10 @@ static void program_destroy(struct program *base)
 
 static const struct program_ops program_ops = {program_next, program_scout, program_destroy};
 
-static void tl_init(struct tl *tl, struct tl_program *program, const struct tl_mode *mode)
+void tl_init(struct tl *tl, const struct tl_program_config *config, const struct tl_mode *mode)
 {
-    tl->mode = mode;
-    tl->program = program;
-    tl->config = &program->config;
-    tl->call = "kernel";
-    tl->arena.bytes = program->config.scratch_bytes;
+    *tl = (struct tl){.mode = mode, .config = config, .call = "kernel"};
+    tl->arena.bytes = config->scratch_bytes;
 }
 
 struct program *tl_program_new(const struct tl_program_config *config)
@@ -132,8 +131,9 @@ struct program *tl_program_new(const struct tl_program_config *config)
     program->config = *config;
     program->end.op = OP_END;
     tl_batch_init(&program->batch, config->record_ahead);
-    tl_init(&program->recorder, program, &recorder_mode);
-    tl_init(&program->scout, program, &scout_mode);
+    tl_init(&program->recorder, &program->config, &recorder_mode);
+    tl_init(&program->scout, &program->config, &scout_mode);
+    program->recorder.program = program->scout.program = program;
     return &program->base;
 }
 

@@ -7,6 +7,7 @@
 #include <ahbm/tl.h>
 
 #include "prog/command.h"
+#include "support/error.h"
 #include "tl/arena.h"
 #include "tl/record.h"
 
@@ -21,7 +22,7 @@ struct tl_mode {
 
 struct tl {
     const struct tl_mode *mode;
-    struct tl_program *program;
+    struct tl_program *program; /* NULL in a rehearsal */
     const struct tl_program_config *config;
     struct coroutine *coroutine; /* NULL before the first command and after the last */
     bool ended;
@@ -31,6 +32,17 @@ struct tl {
     const char *call;  /* which function of tl.h it is in */
     uint32_t line;
 };
+
+enum { TL_STACK_BYTES = 64 * 1024 };
+
+/* A run that has not begun; `config` is borrowed. */
+void tl_init(struct tl *tl, const struct tl_program_config *config, const struct tl_mode *mode);
+
+/* The body of its coroutine. */
+void tl_run_kernel(void *tl);
+
+/* Puts who and where in front of an error's text. */
+void tl_describe(const struct tl *tl, const char *text, enum error_code code, struct error *err);
 
 /* Completes `command` with its place in the source and hands it on. */
 void tl_put(struct tl *tl, struct command *command);
