@@ -1,5 +1,6 @@
 #include "cli/words.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
