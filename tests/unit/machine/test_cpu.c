@@ -210,7 +210,7 @@ static void test_empty(void)
     rig_fini(&rig);
 }
 
-CHECK_MAIN("hw/cpu", CHECK_TEST(test_issue_costs), CHECK_TEST(test_blocking),
+CHECK_MAIN("machine/cpu", CHECK_TEST(test_issue_costs), CHECK_TEST(test_blocking),
            CHECK_TEST(test_hazards), CHECK_TEST(test_messages_are_hazards),
            CHECK_TEST(test_full_queues), CHECK_TEST(test_full_scheduler),
            CHECK_TEST(test_many_in_flight), CHECK_TEST(test_empty))

@@ -292,7 +292,7 @@ static void test_uneven_channels(void)
     rig_fini(&rig);
 }
 
-CHECK_MAIN("hw/dma", CHECK_TEST(test_set_up), CHECK_TEST(test_channels),
+CHECK_MAIN("machine/dma", CHECK_TEST(test_set_up), CHECK_TEST(test_channels),
            CHECK_TEST(test_all_channels_fit), CHECK_TEST(test_queue_depth),
            CHECK_TEST(test_jobs_in_order), CHECK_TEST(test_bandwidth_is_exact),
            CHECK_TEST(test_interleave), CHECK_TEST(test_refresh),

@@ -412,7 +412,7 @@ static void test_not_foreseen(void)
     }
 }
 
-CHECK_MAIN("hw/ipcq", CHECK_TEST(test_one_copy), CHECK_TEST(test_late_receiver),
+CHECK_MAIN("machine/ipcq", CHECK_TEST(test_one_copy), CHECK_TEST(test_late_receiver),
            CHECK_TEST(test_back_pressure), CHECK_TEST(test_queue_of_sends),
            CHECK_TEST(test_fragments), CHECK_TEST(test_messages_in_order),
            CHECK_TEST(test_queues_block_only_themselves), CHECK_TEST(test_mismatches),

@@ -100,5 +100,5 @@ static void test_chain_inside(void)
     rig_fini(&rig);
 }
 
-CHECK_MAIN("hw/promise", CHECK_TEST(test_send), CHECK_TEST(test_work_before),
+CHECK_MAIN("machine/promise", CHECK_TEST(test_send), CHECK_TEST(test_work_before),
            CHECK_TEST(test_waits), CHECK_TEST(test_inside_only), CHECK_TEST(test_chain_inside))

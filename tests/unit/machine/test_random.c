@@ -406,4 +406,4 @@ static void test_random_programs(void)
            (unsigned long long)weak_rounds);
 }
 
-CHECK_MAIN("hw/random", CHECK_TEST(test_random_programs))
+CHECK_MAIN("machine/random", CHECK_TEST(test_random_programs))

@@ -283,7 +283,7 @@ static void test_epilogues_overlap(void)
     rig_fini(&rig);
 }
 
-CHECK_MAIN("hw/sched", CHECK_TEST(test_plan), CHECK_TEST(test_other_tiles),
+CHECK_MAIN("machine/sched", CHECK_TEST(test_plan), CHECK_TEST(test_other_tiles),
            CHECK_TEST(test_fetches_do_not_depend_on_m), CHECK_TEST(test_sub_tiles_in_pieces),
            CHECK_TEST(test_pipeline_depth), CHECK_TEST(test_dot),
            CHECK_TEST(test_composites_in_a_row), CHECK_TEST(test_math_functions),

@@ -96,6 +96,6 @@ static void test_activity(void)
     CU_ASSERT_EQUAL(activity.busy_ps, 41);
 }
 
-CHECK_MAIN("hw/server", CHECK_TEST(test_carry), CHECK_TEST(test_idle_forgets),
+CHECK_MAIN("machine/server", CHECK_TEST(test_carry), CHECK_TEST(test_idle_forgets),
            CHECK_TEST(test_fixed_part), CHECK_TEST(test_large), CHECK_TEST(test_overflow_stops),
            CHECK_TEST(test_activity))
