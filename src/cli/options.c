@@ -149,7 +149,7 @@ static bool set_parallel(int key, const char *text, struct study_options *study,
         study->transport = (enum transport_choice)index;
     } else {
         ok = words_choice("lookahead", text, lookaheads, &index, err);
-        study->short_sighted = index == 1;
+        study->lookahead = (enum lookahead_kind)index;
     }
     return ok;
 }

@@ -40,7 +40,7 @@ void config_free(struct config *config)
 bool config_assign(struct config *config, size_t index, const char *text, struct config_place place,
                    struct error *err)
 {
-    const struct config_row *row = config_schema_row(index);
+    const struct key_row *row = config_schema_row(index);
     struct config_entry *entry = &config->entries[index];
     struct config_value value;
     const char *problem = config_value_parse(row, text, &value);

@@ -2,7 +2,7 @@
 #ifndef AHBM_IO_CONFIG_INTERNAL_H
 #define AHBM_IO_CONFIG_INTERNAL_H
 
-#include "hw/params.h"
+#include "machine/params.h"
 #include "io/config.h"
 #include "io/config_schema.h"
 

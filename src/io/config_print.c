@@ -23,7 +23,7 @@ static void print_label(const char *label, FILE *out)
         fputc(*label < ' ' || *label > '~' ? '?' : *label, out);
 }
 
-static void print_state(const struct config_row *row, const struct config_entry *entry, bool places,
+static void print_state(const struct key_row *row, const struct config_entry *entry, bool places,
                         FILE *out)
 {
     bool same = strcmp(entry->text, row->initial) == 0;
@@ -50,7 +50,7 @@ static void print_text(const char *text, FILE *out)
     fputc('"', out);
 }
 
-static void print_row(const struct config_row *row, const struct config_entry *entry, bool places,
+static void print_row(const struct key_row *row, const struct config_entry *entry, bool places,
                       FILE *out)
 {
     size_t group = config_schema_group_length(row);
@@ -60,7 +60,7 @@ static void print_row(const struct config_row *row, const struct config_entry *e
     fprintf(out, "%s# %s\n%s# [%s] %s; ", indent, row->description, indent, allowed, row->origin);
     print_state(row, entry, places, out);
     fprintf(out, "\n%s%s: ", indent, key);
-    if (row->type == CONFIG_TEXT)
+    if (row->type == KEY_TEXT)
         print_text(entry->text, out);
     else
         fputs(entry->text, out);
@@ -69,7 +69,7 @@ static void print_row(const struct config_row *row, const struct config_entry *e
 
 static bool opens_group(size_t index)
 {
-    const struct config_row *row = config_schema_row(index);
+    const struct key_row *row = config_schema_row(index);
     size_t length = config_schema_group_length(row);
     return length > 0 &&
            (index == 0 || strncmp(row->key, config_schema_row(index - 1)->key, length + 1) != 0);
@@ -79,7 +79,7 @@ static void print_all(const struct config *config, bool places, FILE *out)
 {
     print_header(out);
     for (size_t i = 0; i < config_schema_size(); i++) {
-        const struct config_row *row = config_schema_row(i);
+        const struct key_row *row = config_schema_row(i);
         if (opens_group(i))
             fprintf(out, "\n%.*s:\n", (int)config_schema_group_length(row), row->key);
         else

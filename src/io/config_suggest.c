@@ -47,7 +47,7 @@ const char *config_schema_suggest(const char *key, char *out)
     bool dotted = strchr(key, '.') != NULL;
     size_t limit = strlen(key) / 3 + 1, best = limit + 1;
     for (size_t i = 0; i < config_schema_size(); i++) {
-        const struct config_row *row = config_schema_row(i);
+        const struct key_row *row = config_schema_row(i);
         char candidate[CONFIG_KEY_BYTES];
         strcpy(candidate, row->key);
         if (!dotted && config_schema_group_length(row) > 0)

@@ -22,7 +22,7 @@ static bool decimal_less(struct decimal a, struct decimal b)
     return scaled(a, b.scale) < scaled(b, a.scale);
 }
 
-static bool in_range(const struct config_row *row, struct decimal number)
+static bool in_range(const struct key_row *row, struct decimal number)
 {
     struct decimal min, max;
     if (!decimal_parse(row->min, &min) || !decimal_parse(row->max, &max))
@@ -44,11 +44,11 @@ static const char *parse_decimal(const char *text, struct decimal *number)
 }
 
 /* What keeps a number from being a value of its type, its range apart. */
-static const char *inexact(enum config_type type, struct decimal number)
+static const char *inexact(enum key_type type, struct decimal number)
 {
-    if (type == CONFIG_COUNT)
+    if (type == KEY_COUNT)
         return number.scale > 0 ? "is not a whole number" : NULL;
-    if (type == CONFIG_NS)
+    if (type == KEY_NS)
         return number.scale > 3 ? "is finer than a picosecond" : NULL;
     return number.scale > RATE_DECIMALS ? "has more than 9 decimals" : NULL;
 }
@@ -63,7 +63,7 @@ static void print_decimal(struct decimal number, char *out)
              digits + length - scale);
 }
 
-static const char *parse_number(const struct config_row *row, const char *text,
+static const char *parse_number(const struct key_row *row, const char *text,
                                 struct config_value *value)
 {
     struct decimal number;
@@ -75,18 +75,18 @@ static const char *parse_number(const struct config_row *row, const char *text,
     if (!in_range(row, number))
         return "is out of range";
     print_decimal(number, value->text);
-    if (row->type == CONFIG_GBPS)
+    if (row->type == KEY_GBPS)
         value->rate = rate_from_gbps(number);
-    else if (row->type == CONFIG_GHZ)
+    else if (row->type == KEY_GHZ)
         value->rate = rate_from_ghz(number);
-    else if (row->type == CONFIG_COUNT)
+    else if (row->type == KEY_COUNT)
         value->count = number.digits;
     else if (!decimal_to_ps(number, &value->count))
         error_bug("%s: the range in the schema overflows", row->key);
     return NULL;
 }
 
-static const char *parse_choice(const struct config_row *row, const char *text,
+static const char *parse_choice(const struct key_row *row, const char *text,
                                 struct config_value *value)
 {
     value->count = strcmp(text, row->max) == 0;
@@ -96,7 +96,7 @@ static const char *parse_choice(const struct config_row *row, const char *text,
     return NULL;
 }
 
-static const char *parse_text(const struct config_row *row, const char *text,
+static const char *parse_text(const struct key_row *row, const char *text,
                               struct config_value *value)
 {
     size_t length = strlen(text);
@@ -112,25 +112,25 @@ static const char *parse_text(const struct config_row *row, const char *text,
     return NULL;
 }
 
-const char *config_value_parse(const struct config_row *row, const char *text,
+const char *config_value_parse(const struct key_row *row, const char *text,
                                struct config_value *value)
 {
     *value = (struct config_value){.rate = {0, 1}};
     switch (row->type) {
-    case CONFIG_TEXT:
+    case KEY_TEXT:
         return parse_text(row, text, value);
-    case CONFIG_CHOICE:
+    case KEY_CHOICE:
         return parse_choice(row, text, value);
     default:
         return parse_number(row, text, value);
     }
 }
 
-static void store_count(const struct config_row *row, uint64_t count, char *field)
+static void store_count(const struct key_row *row, uint64_t count, char *field)
 {
     uint32_t narrow = (uint32_t)count;
     bool flag = count != 0;
-    if (row->type == CONFIG_CHOICE)
+    if (row->type == KEY_CHOICE)
         memcpy(field, &flag, sizeof flag);
     else if (row->size == sizeof narrow)
         memcpy(field, &narrow, sizeof narrow);
@@ -138,19 +138,19 @@ static void store_count(const struct config_row *row, uint64_t count, char *fiel
         memcpy(field, &count, sizeof count);
 }
 
-void config_value_store(const struct config_row *row, const struct config_value *value,
+void config_value_store(const struct key_row *row, const struct config_value *value,
                         struct hw_params *params)
 {
     char *field = (char *)params + row->offset;
-    if (row->type == CONFIG_GBPS || row->type == CONFIG_GHZ)
+    if (row->type == KEY_GBPS || row->type == KEY_GHZ)
         memcpy(field, &value->rate, sizeof value->rate);
-    else if (row->type != CONFIG_TEXT)
+    else if (row->type != KEY_TEXT)
         store_count(row, value->count, field);
 }
 
-void config_value_allowed(const struct config_row *row, char out[CONFIG_ALLOWED_BYTES])
+void config_value_allowed(const struct key_row *row, char out[CONFIG_ALLOWED_BYTES])
 {
-    const char *between = row->type == CONFIG_CHOICE ? "or" : "to";
-    const char *what = row->type == CONFIG_TEXT ? " printable ASCII characters" : "";
+    const char *between = row->type == KEY_CHOICE ? "or" : "to";
+    const char *what = row->type == KEY_TEXT ? " printable ASCII characters" : "";
     snprintf(out, CONFIG_ALLOWED_BYTES, "%s %s %s%s", row->min, between, row->max, what);
 }

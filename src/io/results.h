@@ -6,7 +6,7 @@
 #ifndef AHBM_IO_RESULTS_H
 #define AHBM_IO_RESULTS_H
 
-#include "hw/result.h"
+#include "machine/result.h"
 #include "io/spool.h"
 #include "pdes/group.h"
 

@@ -5,13 +5,12 @@
 
 #include "io/results.h"
 #include "io/results_file.h"
+#include "io/results_schema.h"
 #include "io/results_team.h"
-
-struct results_column;
 
 /* One dataset of /points and what it still has to get. */
 struct results_rows {
-    const struct results_column *column;
+    struct results_column column;
     int64_t dataset; /* negative: not yet made, as no dataset may be empty */
     uint64_t items;  /* structures of a point that this process has */
     char *values;    /* [batch][items][width] */

@@ -35,7 +35,7 @@ static uint64_t point_bytes(const struct results *results)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < results->columns; i++) {
-        const struct results_column *column = results->rows[i].column;
+        const struct results_column *column = &results->rows[i].column;
         bytes += row_bytes(column, items_of(column, &results->layout));
     }
     assert(bytes > 0); /* every layout has columns */
@@ -74,26 +74,26 @@ static void place_rows(struct results *results)
     for (uint32_t i = 0; i < results->columns; i++) {
         struct results_rows *rows = &results->rows[i];
         rows->items =
-            share_of(results, rows->column, layout->local_cubes, results->team.all.rank == 0);
-        results->block_bytes += results->batch * row_bytes(rows->column, rows->items);
+            share_of(results, &rows->column, layout->local_cubes, results->team.all.rank == 0);
+        results->block_bytes += results->batch * row_bytes(&rows->column, rows->items);
     }
     char *next = results->block = memory_new(results->block_bytes, 1);
     for (uint32_t i = 0; i < results->columns; i++) {
         struct results_rows *rows = &results->rows[i];
         rows->values = next;
-        next += results->batch * row_bytes(rows->column, rows->items);
+        next += results->batch * row_bytes(&rows->column, rows->items);
     }
 }
 
 void results_rows_init(struct results *results)
 {
-    uint32_t count;
-    const struct results_column *columns = results_columns(&count);
-    results->rows = memory_new(count, sizeof *results->rows);
-    for (uint32_t i = 0; i < count; i++)
-        if (results_column_wanted(&columns[i], &results->layout))
-            results->rows[results->columns++] =
-                (struct results_rows){.column = &columns[i], .dataset = -1};
+    struct results_column column;
+    for (size_t i = 0; results_column_at(i, &column); i++) {
+        if (!results_column_wanted(&column, &results->layout))
+            continue;
+        results->rows = memory_resize(results->rows, results->columns + 1, sizeof *results->rows);
+        results->rows[results->columns++] = (struct results_rows){.column = column, .dataset = -1};
+    }
     results->batch = batch_of(results);
     place_rows(results);
 }
@@ -131,7 +131,7 @@ static void copy_text(char *to, uint32_t bytes, const char *from)
 
 static void copy_row(struct results_rows *rows, struct source source, uint32_t at)
 {
-    const struct results_column *column = rows->column;
+    const struct results_column *column = &rows->column;
     uint32_t bytes = results_column_bytes(column);
     char *to = rows->values + at * row_bytes(column, rows->items);
     for (uint64_t i = 0; i < rows->items; i++) {
@@ -153,7 +153,7 @@ static void copy_point(struct results *results, const struct results_point *poin
     struct source sources[COLUMN_SOURCES];
     find_sources(point, cubes, sources);
     for (uint32_t i = 0; i < results->columns; i++)
-        copy_row(&results->rows[i], sources[results->rows[i].column->source], results->waiting);
+        copy_row(&results->rows[i], sources[results->rows[i].column.source], results->waiting);
     memory_free(cubes);
 }
 
@@ -202,7 +202,7 @@ static struct hdf5_box box_of(const struct results *results, const struct result
 static bool make_dataset(struct results *results, struct results_rows *rows,
                          const struct hdf5_shape *shape)
 {
-    const struct results_column *column = rows->column;
+    const struct results_column *column = &rows->column;
     rows->dataset = hdf5_dataset_new(results->points_group, column->name, &column->type, shape,
                                      column->units, column->description);
     return rows->dataset >= 0 &&
@@ -213,7 +213,7 @@ static bool make_dataset(struct results *results, struct results_rows *rows,
 /* Makes the dataset or lets it grow. */
 static bool extend_rows(struct results *results, struct results_rows *rows)
 {
-    struct hdf5_shape shape = shape_of(results, rows->column);
+    struct hdf5_shape shape = shape_of(results, &rows->column);
     return rows->dataset < 0 ? make_dataset(results, rows, &shape)
                              : hdf5_dataset_extend(rows->dataset, shape.dims);
 }
@@ -238,7 +238,7 @@ static size_t find_blocks(const struct results *results, struct collection *coll
     for (uint32_t member = 0; member < results->team.members.size; member++) {
         collection->next[member] = collection->blocks + place;
         for (uint32_t i = 0; i < results->columns; i++)
-            place += results->batch * member_row(results, results->rows[i].column, member);
+            place += results->batch * member_row(results, &results->rows[i].column, member);
     }
     return place;
 }
@@ -283,10 +283,10 @@ static char *merge(const struct results *results, struct collection *collection,
 static bool write_rows(const struct results *results, const struct results_rows *rows,
                        struct collection *collection)
 {
-    struct hdf5_shape shape = shape_of(results, rows->column);
-    struct hdf5_box box = box_of(results, rows->column, &shape);
-    char *values = merge(results, collection, rows->column);
-    bool good = hdf5_dataset_write(rows->dataset, &rows->column->type, &box, values);
+    struct hdf5_shape shape = shape_of(results, &rows->column);
+    struct hdf5_box box = box_of(results, &rows->column, &shape);
+    char *values = merge(results, collection, &rows->column);
+    bool good = hdf5_dataset_write(rows->dataset, &rows->column.type, &box, values);
     memory_free(values);
     return good;
 }

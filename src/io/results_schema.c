@@ -2,36 +2,10 @@
 
 #include <stddef.h>
 
+#include "machine/part.h"
+
 /* Text lengths, closing zero included; what is longer is cut. */
 enum { WORD_BYTES = 32, NAME_BYTES = 256 };
-
-static const char *engine_at(uint32_t at)
-{
-    return engine_kind_name((enum engine_kind)at);
-}
-
-static const char *op_at(uint32_t at)
-{
-    return op_name((enum op)at);
-}
-
-static const char *count_at(uint32_t at)
-{
-    return count_kind_name((enum count_kind)at);
-}
-
-static const char *direction_at(uint32_t at)
-{
-    static const char *const names[DIRECTIONS] = {"N", "S", "E", "W"};
-    return names[at];
-}
-
-static const char *link_at(uint32_t at)
-{
-    static const char *const names[2 * DIRECTIONS] = {"cube.N", "cube.S", "cube.E", "cube.W",
-                                                      "io.N",   "io.S",   "io.E",   "io.W"};
-    return names[at];
-}
 
 #define COLUMN(source, structure, field, kind, name, units, description)                           \
     {                                                                                              \
@@ -42,31 +16,15 @@ static const char *link_at(uint32_t at)
 #field, "1", description, FROM_POINT,                                                      \
             {HDF5_TEXT, bytes, 0, NULL }, offsetof(struct results_point, field), 1, NULL           \
     }
-#define ARRAY(source, structure, field, width, last_axis, name, units, description)                \
-    {                                                                                              \
-        name, units, description, source, {HDF5_U64, 0, 0, NULL}, offsetof(structure, field),      \
-            width, last_axis                                                                       \
-    }
-
 #define POINT(field, kind, name, units, description)                                               \
     COLUMN(FROM_POINT, struct results_point, field, kind, name, units, description)
-#define PE(field, name, units, description)                                                        \
-    COLUMN(FROM_PE, struct pe_result, field, HDF5_U64, name, units, description)
-#define PE_ARRAY(field, width, last_axis, name, units, description)                                \
-    ARRAY(FROM_PE, struct pe_result, field, width, last_axis, name, units, description)
-#define PE_SUMMARY(field, name, units, description)                                                \
-    ARRAY(FROM_PE_SUMMARY, struct pe_result, field, PROG_OPS_RUN, op_at, name, units, description)
-#define CUBE(field, name, units, description)                                                      \
-    COLUMN(FROM_CUBE, struct cube_result, field, HDF5_U64, name, units, description)
-#define LINKS(field, name, units, description)                                                     \
-    ARRAY(FROM_CUBE, struct cube_result, field, 2 * DIRECTIONS, link_at, name, units, description)
 #define PE_FOOTPRINT(field, name, description)                                                     \
     COLUMN(FROM_PE_FOOTPRINT, struct footprint, field, HDF5_U64, name, "bytes", description)
 #define CUBE_FOOTPRINT(field, kind, name, units, description)                                      \
     COLUMN(FROM_CUBE_FOOTPRINT, struct cube_footprint, field, kind, name, units, description)
 
 /* clang-format off */
-static const struct results_column columns[] = {
+static const struct results_column own_columns[] = {
     POINT(case_number, HDF5_U32, "case", "1", "placement case 1 to 4; 0: none"),
     POINT(context, HDF5_U64, "context", "tokens", "context length S"),
     POINT(batch, HDF5_U32, "batch", "requests", "requests of the launch"),
@@ -102,51 +60,6 @@ static const struct results_column columns[] = {
     {"group_latency_ps", "ps", "kernel latency of each CUBE group; 0: the kernel has fewer", FROM_GROUP,
      {HDF5_U64, 0, 0, NULL}, 0, 1, NULL},
 
-    PE_ARRAY(counts, COUNT_KINDS, count_at, "commands", "1",
-             "commands counted by kind; kinds in the attribute last_axis"),
-    PE_ARRAY(busy_ps, ENGINE_KINDS, engine_at, "busy_ps", "ps",
-             "time each engine was busy; engines in the attribute last_axis"),
-    PE(read_bytes, "read_bytes", "bytes", "read from HBM by the PE's DMA"),
-    PE(write_bytes, "write_bytes", "bytes", "written to HBM by the PE's DMA"),
-    PE(requests, "requests", "1", "HBM requests: sub-tile fetches and pieces of loads and stores"),
-    PE(sent_bytes, "sent_bytes", "bytes", "sent over IPCQ"),
-    PE(received_bytes, "received_bytes", "bytes", "received over IPCQ"),
-    PE(fragments, "fragments", "1", "IPCQ slots filled at the receivers of what the PE sent"),
-    PE(gemm_steps, "gemm_steps", "1", "steps of TILE_M x TILE_K x TILE_N of the MAC array"),
-    PE(useful_macs, "useful_macs", "1", "multiply-accumulates asked for: M * K * N of each command"),
-    PE(commands, "commands_taken", "1", "commands taken from the PE's program"),
-    PE_SUMMARY(op_commands, "op_commands", "1",
-               "commands by operation; operations in the attribute last_axis"),
-    PE_SUMMARY(op_time_ps, "op_time_ps", "ps",
-               "sum over commands from start to end; operations in the attribute last_axis"),
-    PE_SUMMARY(op_wait_ps, "op_wait_ps", "ps",
-               "sum over commands from issue to start; operations in the attribute last_axis"),
-    PE(slots_high_water, "slots_high_water", "1", "most IPCQ slots filled at once in one queue"),
-    PE(scratch_high_water_bytes, "scratch_high_water_bytes", "bytes", "most scratch in use at once"),
-    PE(first_issue_ps, "first_issue_ps", "ps",
-       "issue of the first command; 18446744073709551615: no command"),
-    PE(last_store_ps, "last_store_ps", "ps", "end of the last store; 0: none"),
-    PE(last_end_ps, "last_end_ps", "ps", "end of the last command"),
-    PE(hbm_busy_ps, "hbm_busy_ps", "ps", "busy time of the busiest pseudo-channel of the PE's share"),
-    PE(hbm_read_bytes, "hbm_read_bytes", "bytes", "read from the PE's share of HBM, by any PE"),
-    PE(hbm_write_bytes, "hbm_write_bytes", "bytes", "written to the PE's share of HBM, by any PE"),
-    PE_ARRAY(link_busy_ps, DIRECTIONS, direction_at, "pe_link_busy_ps", "ps",
-             "busy time of the outgoing links of the PE mesh; directions in the attribute last_axis"),
-    PE_ARRAY(link_bytes, DIRECTIONS, direction_at, "pe_link_bytes", "bytes",
-             "carried by the outgoing links of the PE mesh; directions in the attribute last_axis"),
-
-    CUBE(group, "group", "1", "the CUBE group it works in; 18446744073709551615: left over"),
-    LINKS(link_busy_ps, "cube_link_busy_ps", "ps",
-          "busy time of the outgoing links of the CUBE; links in the attribute last_axis"),
-    LINKS(link_bytes, "cube_link_bytes", "bytes",
-          "carried by the outgoing links of the CUBE; links in the attribute last_axis"),
-    LINKS(link_packets, "cube_link_packets", "1",
-          "packets on the outgoing links of the CUBE; links in the attribute last_axis"),
-    LINKS(link_wait_max_ps, "cube_link_wait_max_ps", "ps",
-          "longest wait of a packet for the link; links in the attribute last_axis"),
-    CUBE(events, "cube_events", "1", "events that the CUBE dispatched"),
-    CUBE(digest, "cube_digest", "1", "digest of the CUBE's events"),
-
     PE_FOOTPRINT(kv_bytes, "kv_bytes_pe", "KV cache in the PE's share of HBM, one layer"),
     PE_FOOTPRINT(q_bytes, "q_bytes_pe", "Q in the PE's share of HBM, one layer"),
     PE_FOOTPRINT(o_bytes, "o_bytes_pe", "O in the PE's share of HBM, one layer"),
@@ -158,10 +71,35 @@ static const struct results_column columns[] = {
 };
 /* clang-format on */
 
-const struct results_column *results_columns(uint32_t *count)
+/* A part's column, as the file sees it. */
+static struct results_column of_part(const struct column *column)
 {
-    *count = sizeof columns / sizeof columns[0];
-    return columns;
+    static const enum column_source sources[] = {
+        [COLUMN_PE] = FROM_PE, [COLUMN_PE_SUMMARY] = FROM_PE_SUMMARY, [COLUMN_CUBE] = FROM_CUBE};
+    return (struct results_column){
+        .name = column->name,
+        .units = column->units,
+        .description = column->description,
+        .source = sources[column->of],
+        .type = {HDF5_U64, 0, 0, NULL},
+        .offset = column->offset,
+        .width = column->width,
+        .last_axis = column->last_axis,
+    };
+}
+
+enum { OWN_COLUMNS = sizeof own_columns / sizeof own_columns[0] };
+
+bool results_column_at(size_t index, struct results_column *column)
+{
+    if (index < OWN_COLUMNS) {
+        *column = own_columns[index];
+        return true;
+    }
+    const struct column *part = machine_column(index - OWN_COLUMNS);
+    if (part != NULL)
+        *column = of_part(part);
+    return part != NULL;
 }
 
 bool results_column_wanted(const struct results_column *column, const struct results_layout *layout)

@@ -1,5 +1,6 @@
-/* The datasets of /points: one table, from which the file and its buffers follow. Each is an array
- * [point, ...]; docs/output-format.md describes them to readers. */
+/* The datasets of /points, from which the file and its buffers follow: the columns of a point here,
+ * and those that each part of the machine declares. Each is an array [point, ...];
+ * docs/output-format.md describes them to readers. */
 #ifndef AHBM_IO_RESULTS_SCHEMA_H
 #define AHBM_IO_RESULTS_SCHEMA_H
 
@@ -40,8 +41,9 @@ struct results_column {
 bool results_column_wanted(const struct results_column *column,
                            const struct results_layout *layout);
 
-/* The table of `*count` rows. */
-const struct results_column *results_columns(uint32_t *count);
+/* Column `index`: those of the point and its footprint, then those of the machine's parts. False
+ * past the end. */
+bool results_column_at(size_t index, struct results_column *column);
 
 /* Bytes of one value. */
 uint32_t results_column_bytes(const struct results_column *column);

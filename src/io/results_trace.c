@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hw/trace.h"
+#include "machine/trace.h"
 #include "io/results_hdf5.h"
 #include "io/results_internal.h"
 #include "prog/op.h"

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-#include "hw/trace.h"
+#include "machine/trace.h"
 #include "support/error.h"
 
 struct spool;

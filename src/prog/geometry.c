@@ -114,6 +114,21 @@ static bool goes_up(uint32_t from, uint32_t to, uint32_t size, bool wrap)
     return 2 * up <= size;
 }
 
+bool queue_peer(const struct geometry *geometry, uint32_t cube, uint32_t pe, enum queue_id queue,
+                struct peer *peer)
+{
+    enum direction direction = queue_direction(queue);
+    *peer = (struct peer){cube, pe};
+    switch (queue_level(queue)) {
+    case LEVEL_PE:
+        return pe_neighbour(geometry, pe, direction, &peer->pe);
+    case LEVEL_CUBE: /* a ring of one leads back to where it came from */
+        return cube_neighbour(geometry, cube, direction, &peer->cube) && peer->cube != cube;
+    default:
+        return sip_neighbour(geometry, cube, direction, &peer->cube);
+    }
+}
+
 enum direction grid_route(struct grid grid, struct position from, struct position to, bool wrap)
 {
     if (from.x != to.x)

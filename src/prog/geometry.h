@@ -57,6 +57,14 @@ bool cube_neighbour(const struct geometry *geometry, uint32_t cube, enum directi
 bool sip_neighbour(const struct geometry *geometry, uint32_t cube, enum direction direction,
                    uint32_t *neighbour);
 
+/* The other end of a queue pair of PE `pe` of CUBE `cube`: the neighbouring PE of the CUBE, or the
+ * PE of equal index in the neighbouring CUBE or SIP. False when the queue leads nowhere. */
+struct peer {
+    uint32_t cube, pe;
+};
+bool queue_peer(const struct geometry *geometry, uint32_t cube, uint32_t pe, enum queue_id queue,
+                struct peer *peer);
+
 /* The first step from `from` to `to` (different) on the dimension-ordered route: x, then y, the
  * shorter way round with `wrap` (east and south on a tie). */
 enum direction grid_route(struct grid grid, struct position from, struct position to, bool wrap);

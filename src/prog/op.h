@@ -137,6 +137,12 @@ static inline enum queue_id queue_at(enum queue_level level, enum direction dire
     return (enum queue_id)((int)level * DIRECTIONS + (int)direction);
 }
 
+/* The name of a queue pair at its other end. */
+static inline enum queue_id queue_opposite(enum queue_id queue)
+{
+    return queue_at(queue_level(queue), direction_opposite(queue_direction(queue)));
+}
+
 const char *op_name(enum op op);
 const char *math_fn_name(enum math_fn fn);
 const char *queue_name(enum queue_id queue);

@@ -2,7 +2,7 @@
 #ifndef AHBM_STUDY_DEADLOCK_H
 #define AHBM_STUDY_DEADLOCK_H
 
-#include "hw/cube.h"
+#include "machine/cube.h"
 #include "pdes/group.h"
 
 /* Collective. False with the same `err` on all processes: the cycle of waits of the unfinished PEs,

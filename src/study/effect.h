@@ -2,7 +2,7 @@
 #ifndef AHBM_STUDY_EFFECT_H
 #define AHBM_STUDY_EFFECT_H
 
-#include "hw/params.h"
+#include "machine/params.h"
 #include "study/options.h"
 #include "support/error.h"
 

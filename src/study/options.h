@@ -6,6 +6,7 @@
 
 #include <signal.h>
 
+#include "machine/cube.h"
 #include "pdes/engine.h"
 
 /* AUTO: commands up to TRACE_AUTO_CONTEXT tokens, summary above. */
@@ -46,7 +47,7 @@ struct study_options {
     enum sync_kind sync;
     enum transport_choice transport;
     uint32_t ranks_here, processors; /* of this node (group_census()) */
-    bool short_sighted;              /* promises without the scout, for comparison */
+    enum lookahead_kind lookahead;   /* what promises are made from */
     const char *output;
     const volatile sig_atomic_t *stop; /* non-zero: end early */
     /* Called by rank 0 before each point; NULL: not. */

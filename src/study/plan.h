@@ -3,7 +3,7 @@
 #ifndef AHBM_STUDY_PLAN_H
 #define AHBM_STUDY_PLAN_H
 
-#include "hw/params.h"
+#include "machine/params.h"
 #include "study/options.h"
 #include "support/error.h"
 

@@ -73,8 +73,7 @@ void point_init(struct point *point, const struct group *group, const struct pro
     for (uint32_t i = 0; i < point->count; i++) {
         struct lp *lp = engine_lp(point->engine, point->first + i);
         point->cubes[i] = cube_new(params, lp, trace ? spool_sink(trace, i) : NULL);
-        if (options->short_sighted)
-            cube_forgo_lookahead(point->cubes[i]);
+        cube_set_lookahead(point->cubes[i], options->lookahead);
         load_programs(point, options, i);
         if (source != NULL)
             point->values[i] = load_values(problem, source, point->cubes[i], point->first + i);
@@ -119,7 +118,7 @@ void point_measure(const struct point *point, struct measurement *measurement)
             struct footprint *footprint = &measurement->footprints[i * pes + pe];
             cube_pe_result(point->cubes[i], pe, result);
             *footprint = problem_footprint(point->problem, point->first + i, pe);
-            footprint->o_bytes = result->write_bytes;
+            footprint->o_bytes = result->dma.write_bytes;
         }
     }
     engine_get_stats(point->engine, &measurement->stats);

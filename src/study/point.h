@@ -2,8 +2,8 @@
 #ifndef AHBM_STUDY_POINT_H
 #define AHBM_STUDY_POINT_H
 
-#include "hw/cube.h"
-#include "hw/msg.h"
+#include "machine/cube.h"
+#include "machine/message.h"
 #include "io/spool.h"
 #include "pdes/engine.h"
 #include "pdes/group.h"

@@ -4,7 +4,7 @@
 
 #include <ahbm/kernel.h>
 
-#include "hw/params.h"
+#include "machine/params.h"
 #include "io/results.h"
 #include "study/options.h"
 #include "support/error.h"

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "hw/params.h"
+#include "machine/params.h"
 #include "pdes/group.h"
 #include "prog/op.h"
 #include "study/options.h"

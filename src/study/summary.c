@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "machine/digest.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
@@ -19,39 +20,30 @@ struct share {
     uint64_t digest;
 };
 
-static uint64_t digest_of(const struct cube_result *cube, const struct pe_result *pes,
-                          uint32_t count)
-{
-    uint64_t digest = hash_word(cube->digest, cube->events);
-    const uint64_t *words = (const uint64_t *)pes;
-    for (size_t i = 0; i < count * sizeof *pes / sizeof *words; i++)
-        digest = hash_word(digest, words[i]);
-    return hash_finish(digest);
-}
-
 static void add_pe(struct share *share, const struct pe_result *pe,
                    const struct footprint *footprint)
 {
-    share->first_issue_ps = time_min(share->first_issue_ps, pe->first_issue_ps);
-    share->last_store_ps = time_max(share->last_store_ps, pe->last_store_ps);
-    share->last_end_ps = time_max(share->last_end_ps, pe->last_end_ps);
+    share->first_issue_ps = time_min(share->first_issue_ps, pe->cpu.first_issue_ps);
+    share->last_store_ps = time_max(share->last_store_ps, pe->cpu.last_store_ps);
+    share->last_end_ps = time_max(share->last_end_ps, pe->cpu.last_end_ps);
     for (int i = 0; i < COUNT_KINDS; i++)
-        share->counts[i] += pe->counts[i];
+        share->counts[i] += pe->cpu.counts[i];
     for (int i = 0; i < ENGINE_KINDS; i++)
         share->busy_max_ps[i] = time_max(share->busy_max_ps[i], pe->busy_ps[i]);
     share->kv_bytes += footprint->kv_bytes;
     share->o_bytes += footprint->o_bytes;
     share->o_bytes_max = time_max(share->o_bytes_max, footprint->o_bytes);
-    share->read_bytes += pe->read_bytes;
-    share->sent_bytes += pe->sent_bytes;
-    share->useful_macs += pe->useful_macs;
-    share->useful_macs_max = time_max(share->useful_macs_max, pe->useful_macs);
-    share->gemm_steps += pe->gemm_steps;
+    share->read_bytes += pe->dma.read_bytes;
+    share->sent_bytes += pe->ipcq.sent_bytes;
+    share->useful_macs += pe->sched.useful_macs;
+    share->useful_macs_max = time_max(share->useful_macs_max, pe->sched.useful_macs);
+    share->gemm_steps += pe->gemm.steps;
 }
 
 static struct share share_of(const struct point *point, const struct measurement *measurement,
-                             uint32_t index)
+                             const struct digest_plan *plan, uint32_t index)
 {
+    const struct cube_result *cube = &measurement->cubes[index];
     uint32_t pes = point->problem->launch.pes, within;
     struct share share = {.first_issue_ps = TIME_NEVER};
     share.group = problem_group(point->problem, point->first + index, &within);
@@ -59,8 +51,9 @@ static struct share share_of(const struct point *point, const struct measurement
     for (uint32_t pe = 0; pe < pes; pe++)
         add_pe(&share, &measurement->pes[first + pe], &measurement->footprints[first + pe]);
     for (int i = 0; i < 2 * DIRECTIONS; i++)
-        share.cube_link_bytes += measurement->cubes[index].link_bytes[i];
-    share.digest = digest_of(&measurement->cubes[index], &measurement->pes[first], pes);
+        share.cube_link_bytes += cube->links.bytes[i];
+    uint64_t digest = hash_word(cube->digest, cube->events);
+    share.digest = hash_finish(digest_results(plan, digest, &measurement->pes[first], pes));
     return share;
 }
 
@@ -171,8 +164,9 @@ void summary_make(const struct point *point, const struct measurement *measureme
     uint32_t cubes = geometry_cubes(&problem->params->geometry);
     struct share *mine = memory_new(point->count, sizeof *mine);
     struct share *all = memory_new(group->rank == 0 ? cubes : 1, sizeof *all);
+    const struct digest_plan plan = digest_plan();
     for (uint32_t i = 0; i < point->count; i++)
-        mine[i] = share_of(point, measurement, i);
+        mine[i] = share_of(point, measurement, &plan, i);
     group_gather(group, mine, point->count * sizeof *mine, all);
     describe(problem, summary);
     memset(group_latency_ps, 0, problem->groups * sizeof *group_latency_ps);

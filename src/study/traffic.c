@@ -1,6 +1,6 @@
 #include "study/traffic.h"
 
-#include "hw/flows.h"
+#include "machine/lookahead/flows.h"
 #include "support/memory.h"
 
 struct tl_program_config traffic_config(const struct problem *problem,
@@ -51,9 +51,9 @@ static void label_cubes(const struct geometry *geometry, const uint64_t *links, 
         labels[cube] = cube;
     for (bool changed = true; changed;) {
         changed = false;
-        for (uint32_t i = 0; i < cubes * FLOW_LINKS; i++) {
-            uint32_t cube = i / FLOW_LINKS;
-            if (links[i] == 0 || !flows_neighbour(geometry, cube, i % FLOW_LINKS, &other) ||
+        for (uint32_t i = 0; i < cubes * CUBE_LINKS; i++) {
+            uint32_t cube = i / CUBE_LINKS;
+            if (links[i] == 0 || !flows_neighbour(geometry, cube, i % CUBE_LINKS, &other) ||
                 labels[cube] == labels[other])
                 continue;
             uint32_t label = labels[cube] < labels[other] ? labels[cube] : labels[other];
@@ -85,15 +85,15 @@ static void tell_flows(struct engine *engine, const struct geometry *geometry,
 {
     uint32_t cubes = geometry_cubes(geometry), other;
     for (uint32_t cube = 0; cube < cubes; cube++)
-        for (uint32_t link = 0; link < FLOW_LINKS; link++)
+        for (uint32_t link = 0; link < CUBE_LINKS; link++)
             if (flows_neighbour(geometry, cube, link, &other))
-                engine_flow(engine, cube, other, links[cube * FLOW_LINKS + link]);
+                engine_flow(engine, cube, other, links[cube * CUBE_LINKS + link]);
 }
 
 void traffic_tell(struct point *point, const struct study_options *options)
 {
     const struct geometry *geometry = &point->problem->params->geometry;
-    size_t count = (size_t)geometry_cubes(geometry) * FLOW_LINKS;
+    size_t count = (size_t)geometry_cubes(geometry) * CUBE_LINKS;
     uint64_t *links = memory_new(count, sizeof *links);
     for (uint32_t i = 0; i < point->count; i++)
         count_cube(point->problem, options, point->first + i, links,

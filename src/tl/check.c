@@ -143,13 +143,9 @@ void tl_check_queue(struct tl *tl, enum tl_queue queue)
     if ((unsigned)queue >= QUEUES)
         tl_reject(tl, "there is no queue %d", (int)queue);
     enum queue_id id = (enum queue_id)queue;
-    enum queue_level level = queue_level(id);
-    const struct geometry *geometry = tl->config->geometry;
-    uint32_t cube = tl->config->cube, pe = tl->config->launch.pe, peer;
-    bool leads = level == LEVEL_PE     ? pe_neighbour(geometry, pe, queue_direction(id), &peer)
-                 : level == LEVEL_CUBE ? cube_neighbour(geometry, cube, queue_direction(id), &peer)
-                                       : sip_neighbour(geometry, cube, queue_direction(id), &peer);
-    if (!leads)
+    struct peer peer;
+    const struct tl_program_config *config = tl->config;
+    if (!queue_peer(config->geometry, config->cube, config->launch.pe, id, &peer))
         tl_reject(tl, "queue %s leads nowhere: there is no neighbouring %s", queue_name(id),
-                  places[level]);
+                  places[queue_level(id)]);
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hw/cube.h"
-#include "hw/flows.h"
-#include "hw/msg.h"
+#include "machine/cube.h"
+#include "machine/lookahead/flows.h"
+#include "machine/message.h"
 #include "io/config.h"
 #include "pdes/engine.h"
 #include "pdes/group.h"

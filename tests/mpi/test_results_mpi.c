@@ -222,18 +222,18 @@ static void check_values(struct check *check, const char *path, const struct con
     uint32_t pes = content->layout.pes;
 #define PE_FIELD(field) (CONTENT_PE + offsetof(struct pe_result, field) / sizeof(uint64_t))
 #define CUBE_FIELD(field) (CONTENT_CUBE + offsetof(struct cube_result, field) / sizeof(uint64_t))
-    check_words(check, file, content, "points/commands", pes, COUNT_KINDS, PE_FIELD(counts));
+    check_words(check, file, content, "points/commands", pes, COUNT_KINDS, PE_FIELD(cpu.counts));
     check_words(check, file, content, "points/busy_ps", pes, ENGINE_KINDS, PE_FIELD(busy_ps));
-    check_words(check, file, content, "points/read_bytes", pes, 1, PE_FIELD(read_bytes));
+    check_words(check, file, content, "points/read_bytes", pes, 1, PE_FIELD(dma.read_bytes));
     check_words(check, file, content, "points/pe_link_bytes", pes, DIRECTIONS,
-                PE_FIELD(link_bytes));
+                PE_FIELD(links.bytes));
     check_words(check, file, content, "points/q_bytes_pe", pes, 1, CONTENT_FOOTPRINT + 1);
     check_words(check, file, content, "points/cube_link_bytes", 1, 2 * DIRECTIONS,
-                CUBE_FIELD(link_bytes));
+                CUBE_FIELD(links.bytes));
     check_words(check, file, content, "points/cube_digest", 1, 1, CUBE_FIELD(digest));
     if (content->layout.summary)
         check_words(check, file, content, "points/op_time_ps", pes, PROG_OPS_RUN,
-                    PE_FIELD(op_time_ps));
+                    PE_FIELD(cpu.op_time_ps));
 #undef PE_FIELD
 #undef CUBE_FIELD
     check_fits(check, file, content);

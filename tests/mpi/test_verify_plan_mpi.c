@@ -23,7 +23,7 @@ static uint64_t useful_macs(const struct rig *rig)
 {
     uint64_t macs = 0, pes = (uint64_t)rig->problem.groups * 8 * rig->problem.launch.pes;
     for (uint64_t i = 0; i < pes; i++)
-        macs += rig->measurement.pes[i].useful_macs;
+        macs += rig->measurement.pes[i].sched.useful_macs;
     return macs;
 }
 
@@ -61,7 +61,7 @@ static uint64_t most_merges(const struct rig *rig)
 {
     uint64_t most = 0;
     for (uint32_t i = 0; i < 8 * rig->problem.launch.pes; i++)
-        most = time_max(most, rig->measurement.pes[i].received_bytes);
+        most = time_max(most, rig->measurement.pes[i].ipcq.received_bytes);
     RIG_CHECK(most % (8 * (128 + 2) * sizeof(float)) == 0);
     return most / (8 * (128 + 2) * sizeof(float));
 }
@@ -148,7 +148,7 @@ static void test_5_long_context(void)
     uint64_t most = 0;
     rig_run(&rig);
     for (uint32_t i = 0; i < 8 * rig.problem.launch.pes; i++)
-        most = time_max(most, rig.measurement.pes[i].scratch_high_water_bytes);
+        most = time_max(most, rig.measurement.pes[i].cpu.scratch_high_water_bytes);
     RIG_CHECK(rig.verify.passed);
     RIG_CHECK(most > 0 && most <= SCRATCH);
     RIG_CHECK(CONTEXT * 8 * sizeof(float) > SCRATCH); /* S alone, unscoped */
@@ -159,7 +159,7 @@ static const struct pe_result *worker(const struct rig *rig)
 {
     const struct pe_result *busiest = rig_pe(rig, 0, 0);
     for (uint32_t i = 0; i < 8 * rig->problem.launch.pes; i++)
-        if (rig->measurement.pes[i].useful_macs > busiest->useful_macs)
+        if (rig->measurement.pes[i].sched.useful_macs > busiest->sched.useful_macs)
             busiest = &rig->measurement.pes[i];
     return busiest;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../check.h"
-#include "hw/params.h"
+#include "machine/params.h"
 #include "io/config_schema.h"
 #include "support/memory.h"
 
@@ -68,18 +68,18 @@ static bool ends_with(const char *key, const char *end)
 }
 
 /* A key ends in its unit, and its field is of the type that its values have. */
-static bool type_fits(const struct config_row *row)
+static bool type_fits(const struct key_row *row)
 {
     switch (row->type) {
-    case CONFIG_TEXT:
+    case KEY_TEXT:
         return row->size == 0;
-    case CONFIG_CHOICE:
+    case KEY_CHOICE:
         return row->size == sizeof(bool);
-    case CONFIG_COUNT:
+    case KEY_COUNT:
         return row->size == sizeof(uint32_t) || row->size == sizeof(uint64_t);
-    case CONFIG_NS:
+    case KEY_NS:
         return row->size == sizeof(uint64_t) && ends_with(row->key, "_ns");
-    case CONFIG_GBPS:
+    case KEY_GBPS:
         return row->size == sizeof(struct rate) && ends_with(row->key, "_gbps");
     default:
         return row->size == sizeof(struct rate) && ends_with(row->key, "_ghz");
@@ -89,7 +89,7 @@ static bool type_fits(const struct config_row *row)
 static void test_schema(void)
 {
     for (size_t i = 0; i < config_schema_size(); i++) {
-        const struct config_row *row = config_schema_row(i);
+        const struct key_row *row = config_schema_row(i);
         size_t index;
         CU_ASSERT_TRUE(config_schema_find(row->key, &index));
         CU_ASSERT_EQUAL(index, i);
@@ -97,7 +97,7 @@ static void test_schema(void)
         CU_ASSERT_TRUE(starts_with_origin(row->origin));
         CU_ASSERT_TRUE(strlen(row->key) < CONFIG_KEY_BYTES);
         CU_ASSERT_PTR_NULL(strchr(row->description, '\n'));
-        if (row->type != CONFIG_CHOICE && row->type != CONFIG_TEXT)
+        if (row->type != KEY_CHOICE && row->type != KEY_TEXT)
             CU_ASSERT_STRING_NOT_EQUAL(row->min, row->max);
     }
 }
@@ -107,13 +107,13 @@ static void test_fields_are_apart(void)
 {
     unsigned char used[sizeof(struct hw_params)] = {0};
     for (size_t i = 0; i < config_schema_size(); i++) {
-        const struct config_row *row = config_schema_row(i);
+        const struct key_row *row = config_schema_row(i);
         for (size_t byte = row->offset; byte < row->offset + row->size; byte++)
             CU_ASSERT_EQUAL(used[byte]++, 0);
     }
 }
 
-static bool set_text(const struct config_row *row, const char *value)
+static bool set_text(const struct key_row *row, const char *value)
 {
     char assignment[256];
     struct error err = {0};
@@ -128,13 +128,13 @@ static bool set_text(const struct config_row *row, const char *value)
 static void test_range_ends(void)
 {
     for (size_t i = 0; i < config_schema_size(); i++) {
-        const struct config_row *row = config_schema_row(i);
+        const struct key_row *row = config_schema_row(i);
         char outside[64];
-        if (row->type == CONFIG_TEXT)
+        if (row->type == KEY_TEXT)
             continue;
         CU_ASSERT_TRUE(set_text(row, row->min));
         CU_ASSERT_TRUE(set_text(row, row->max));
-        if (row->type == CONFIG_CHOICE)
+        if (row->type == KEY_CHOICE)
             continue;
         snprintf(outside, sizeof outside, "%llu", strtoull(row->max, NULL, 10) + 1);
         CU_ASSERT_FALSE(set_text(row, outside));

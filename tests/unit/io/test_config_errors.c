@@ -170,8 +170,12 @@ static void test_clashes(void)
                                            "is not below hbm.refresh_interval_ns");
     expect_set("ipcq.slot_bytes=1002", "--set ipcq.slot_bytes: '1002': a slot holds whole f32 "
                                        "elements: a multiple of 4 is expected");
-    expect_set("scratch.capacity_bytes=4096", "--set scratch.capacity_bytes: '4096': "
-                                              "ipcq.slot_bytes is above scratch.capacity_bytes");
+    expect_set("scratch.capacity_bytes=4096",
+               "--set scratch.capacity_bytes: '4096': scratch.capacity_bytes "
+               "does not hold pipeline_depth * tile_k * tile_n bf16");
+    expect_set("ipcq.slot_bytes=2097152",
+               "--set ipcq.slot_bytes: '2097152': ipcq.slot_bytes is above "
+               "scratch.capacity_bytes");
     expect_set("scheduler.tile_n=65536", "--set scheduler.tile_n: '65536': scratch.capacity_bytes "
                                          "does not hold pipeline_depth * tile_k * tile_n bf16");
 }

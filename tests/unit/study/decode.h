@@ -2,7 +2,7 @@
 #ifndef AHBM_TESTS_STUDY_DECODE_H
 #define AHBM_TESTS_STUDY_DECODE_H
 
-#include "../hw/rules.h"
+#include "../machine/rules.h"
 #include "io/config.h"
 #include "kernels/placement.h"
 #include "study/problem.h"
@@ -78,8 +78,8 @@ static inline void decode_measure(struct decode *decode)
         uint32_t within, group = problem_group(&decode->problem, cube, &within);
         for (uint32_t pe = 0; pe < rig->pes && group != NO_GROUP; pe++) {
             struct pe_result result = rig_pe(rig, cube, pe);
-            first[group] = time_min(first[group], result.first_issue_ps);
-            last[group] = time_max(last[group], result.last_store_ps);
+            first[group] = time_min(first[group], result.cpu.first_issue_ps);
+            last[group] = time_max(last[group], result.cpu.last_store_ps);
             if (group == 0)
                 rules_add(&decode->group0, &result);
         }

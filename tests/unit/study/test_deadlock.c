@@ -1,6 +1,6 @@
 /* The report of a run that came to rest before its programs did. MPI runs with one process. */
 #include "../check.h"
-#include "../hw/rig.h"
+#include "../machine/rig.h"
 #include "study/deadlock.h"
 
 /* MPI's own leaks are not ours to find. */

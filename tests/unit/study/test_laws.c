@@ -61,18 +61,18 @@ static void check_counts(const struct study_options *options, uint32_t case_numb
     struct decode decode;
     decode_run(&decode, &params, options, case_number, context);
     struct wanted wanted = wanted_of(case_number, context, options);
-    EQUAL(decode.group0.counts[COUNT_IPCQ_COPY], wanted.copies);
-    EQUAL(decode.group0.counts[COUNT_DMA_READ], wanted.reads);
-    EQUAL(decode.group0.counts[COUNT_DMA_WRITE], options->batch);
-    EQUAL(decode.group0.read_bytes, wanted.read_bytes);
-    EQUAL(decode.group0.sent_bytes, wanted.sent_bytes);
-    EQUAL(decode.group0.received_bytes, wanted.sent_bytes);
-    EQUAL(decode.group0.write_bytes, options->batch * HEADS * DIM * BF16);
-    EQUAL(decode.group0.useful_macs, options->batch * 2 * context * HEADS * DIM);
+    EQUAL(decode.group0.cpu.counts[COUNT_IPCQ_COPY], wanted.copies);
+    EQUAL(decode.group0.cpu.counts[COUNT_DMA_READ], wanted.reads);
+    EQUAL(decode.group0.cpu.counts[COUNT_DMA_WRITE], options->batch);
+    EQUAL(decode.group0.dma.read_bytes, wanted.read_bytes);
+    EQUAL(decode.group0.ipcq.sent_bytes, wanted.sent_bytes);
+    EQUAL(decode.group0.ipcq.received_bytes, wanted.sent_bytes);
+    EQUAL(decode.group0.dma.write_bytes, options->batch * HEADS * DIM * BF16);
+    EQUAL(decode.group0.sched.useful_macs, options->batch * 2 * context * HEADS * DIM);
     /* All groups do the same. */
-    EQUAL(decode.total.counts[COUNT_IPCQ_COPY], wanted.copies * decode.problem.groups);
-    EQUAL(decode.total.read_bytes, wanted.read_bytes * decode.problem.groups);
-    EQUAL(decode.total.useful_macs, decode.group0.useful_macs * decode.problem.groups);
+    EQUAL(decode.total.cpu.counts[COUNT_IPCQ_COPY], wanted.copies * decode.problem.groups);
+    EQUAL(decode.total.dma.read_bytes, wanted.read_bytes * decode.problem.groups);
+    EQUAL(decode.total.sched.useful_macs, decode.group0.sched.useful_macs * decode.problem.groups);
     decode_fini(&decode);
 }
 
@@ -115,7 +115,7 @@ static void test_link_bytes(void)
         uint64_t on_links = 0, crossings = number == 1 || number == 4 ? 7 : 0;
         for (uint32_t cube = 0; cube < 16; cube++)
             for (int link = 0; link < 2 * DIRECTIONS; link++)
-                on_links += rig_cube(&decode.rig, cube).link_bytes[link];
+                on_links += rig_cube(&decode.rig, cube).links.bytes[link];
         uint64_t state = HEADS * (DIM + 2) * F32, credits = 3 * params.ipcq.credit_bytes;
         EQUAL(on_links, decode.problem.groups * crossings * (state + credits));
         decode_fini(&decode);
@@ -130,7 +130,7 @@ static void test_gemm_steps(void)
     for (uint32_t number = 1; number <= 4; number++) {
         struct decode decode;
         decode_run(&decode, &params, &options, number, 8192);
-        EQUAL(decode.group0.gemm_steps, 2 * (8192 / 32) * (DIM / 64));
+        EQUAL(decode.group0.gemm.steps, 2 * (8192 / 32) * (DIM / 64));
         decode_fini(&decode);
     }
 }
@@ -150,7 +150,7 @@ static void test_lower_bounds(void)
             uint64_t most = 0;
             for (uint32_t cube = 0; cube < 16; cube++)
                 for (uint32_t pe = 0; pe < 8; pe++)
-                    most = time_max(most, rig_pe(&decode.rig, cube, pe).read_bytes);
+                    most = time_max(most, rig_pe(&decode.rig, cube, pe).dma.read_bytes);
             uint64_t read = rate_duration(share, most);
             uint64_t inner = number >= 3 ? 7 * 3 * params.ipcq.copy_ps[LEVEL_PE] : 0;
             uint64_t outer =

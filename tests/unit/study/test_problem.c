@@ -137,7 +137,7 @@ static void test_footprint_is_read(void)
         for (uint32_t cube = 0; cube < 16; cube++)
             for (uint32_t pe = 0; pe < 8; pe++) {
                 struct footprint f = problem_footprint(&decode.problem, cube, pe);
-                EQUAL(rig_pe(&decode.rig, cube, pe).read_bytes, f.kv_bytes + f.q_bytes);
+                EQUAL(rig_pe(&decode.rig, cube, pe).dma.read_bytes, f.kv_bytes + f.q_bytes);
             }
         decode_fini(&decode);
     }

@@ -1,0 +1,168 @@
+/* The messages between the parts of a CUBE: the event kinds of the machine, in one list, each with
+ * a body of its own, and the units that they go to. This is the only place where a body becomes the
+ * words of an event. */
+#ifndef AHBM_MACHINE_MESSAGE_H
+#define AHBM_MACHINE_MESSAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "pdes/lp.h"
+
+/* ---- bodies: fixed sizes, no padding that could differ between ranks ---- */
+
+/* `flight` is a command's place in the PE's table of commands in flight. */
+struct nothing {
+    uint8_t none;
+};
+
+struct flight_message {
+    uint16_t flight;
+};
+
+struct steps_message { /* plan steps of the command */
+    uint64_t steps;
+    uint16_t flight;
+};
+
+struct epilogue_message { /* elements of its output */
+    uint64_t elements;
+    uint16_t flight;
+};
+
+struct queue_message { /* enum queue_id */
+    uint32_t queue;
+};
+
+/* A memory access: what travels with a request and comes back with its data. */
+enum access_kind { ACCESS_FETCH, ACCESS_LOAD, ACCESS_STORE };
+
+struct access {
+    uint32_t requester; /* DMA unit */
+    uint16_t flight;
+    uint8_t share; /* PE whose share is meant */
+    uint8_t kind;
+};
+
+struct memory_message {
+    struct access access;
+    uint64_t addr, bytes;
+};
+
+struct dma_job {
+    struct access access;
+    uint64_t addr, bytes;
+    bool first; /* of its operand: it has to be set up */
+};
+
+enum packet_kind { PACKET_DATA, PACKET_CREDIT, PACKET_ACCESS, PACKET_REPLY };
+
+struct packet {
+    uint32_t destination, origin; /* units */
+    uint32_t bytes;               /* on the link */
+    uint8_t queue;                /* DATA, CREDIT: the receiver's */
+    uint8_t kind;                 /* enum packet_kind */
+    uint16_t spare;
+    union {
+        struct {                 /* DATA, and of a CREDIT the first */
+            uint64_t command;    /* of the origin: its number in the program */
+            uint32_t rows, cols; /* of the whole message */
+            uint64_t dtype;
+        } data;
+        struct memory_message memory; /* ACCESS, REPLY */
+    } of;
+};
+
+/* ---- the list ---- */
+
+/* X(id, handler, part, body) */
+#define MACHINE_MESSAGES(X)                                                                        \
+    X(CPU_RUN, cpu_run, CPU, struct nothing)                                                       \
+    X(CPU_DONE, cpu_done, CPU, struct flight_message)                                              \
+    X(SCHED_COMMAND, sched_command, SCHED, struct flight_message)                                  \
+    X(SCHED_STEP, sched_step, SCHED, struct steps_message)                                         \
+    X(SCHED_EPILOGUE, sched_epilogue, SCHED, struct flight_message)                                \
+    X(DMA_JOB, dma_job, DMA, struct dma_job)                                                       \
+    X(DMA_DATA, dma_data, DMA, struct memory_message)                                              \
+    X(HBM_ACCESS, hbm_access, HBM, struct memory_message)                                          \
+    X(GEMM_STEP, gemm_step, GEMM, struct steps_message)                                            \
+    X(MATH_RUN, math_run, MATH, struct flight_message)                                             \
+    X(MATH_EPILOGUE, math_epilogue, MATH, struct epilogue_message)                                 \
+    X(IPCQ_SEND, ipcq_send, IPCQ, struct flight_message)                                           \
+    X(IPCQ_COPIED, ipcq_copied, IPCQ, struct queue_message)                                        \
+    X(IPCQ_RECV, ipcq_recv, IPCQ, struct flight_message)                                           \
+    X(IPCQ_DRAINED, ipcq_drained, IPCQ, struct queue_message)                                      \
+    X(IPCQ_PACKET, ipcq_packet, IPCQ, struct packet)                                               \
+    X(PE_ROUTE, pe_route, ROUTER, struct packet)                                                   \
+    X(CUBE_ROUTE, cube_route, ROUTER, struct packet)
+
+#define X(id, handler, part, body) MSG_##id,
+enum message { MACHINE_MESSAGES(X) MESSAGES };
+#undef X
+
+/* The units of a PE; the unit number within a CUBE is pe * UNITS + unit. The CUBE's router comes
+ * after the last PE. */
+enum unit {
+    UNIT_CPU,
+    UNIT_SCHED,
+    UNIT_DMA,
+    UNIT_GEMM,
+    UNIT_MATH,
+    UNIT_IPCQ,
+    UNIT_HBM, /* the PE's share of the stack */
+    UNIT_ROUTER,
+    UNITS
+};
+
+enum { HW_UNIT_BITS = 10, HW_PES_MAX = ((1 << HW_UNIT_BITS) - 1) / UNITS };
+
+static inline uint32_t unit_of(uint32_t cube, uint32_t pe, enum unit unit)
+{
+    return cube << HW_UNIT_BITS | (pe * UNITS + (uint32_t)unit);
+}
+
+static inline uint32_t unit_cube(uint32_t unit)
+{
+    return unit >> HW_UNIT_BITS;
+}
+
+static inline uint32_t unit_pe(uint32_t unit)
+{
+    return (unit & ((1u << HW_UNIT_BITS) - 1)) / UNITS;
+}
+
+/* ---- bodies and events ---- */
+
+/* For each message:
+ *   struct event *HANDLER_send(lp, from, to, time, body)   from unit to unit
+ *   struct event *HANDLER_post(lp, at, time, body)         to its own part of the PE at which `at`
+ *                                                          is handled
+ *   BODY HANDLER_body(event)
+ *   void HANDLER(lp, event)                                 the handler, by its part */
+#define X(ID, handler, part, type)                                                                 \
+    _Static_assert(sizeof(type) <= EVENT_ARGS * sizeof(uint64_t), #ID " fits an event");           \
+    static inline struct event *handler##_send(struct lp *lp, uint32_t from, uint32_t to,          \
+                                               uint64_t time, type body)                           \
+    {                                                                                              \
+        struct event *event = lp_send(lp, from, to, MSG_##ID, time);                               \
+        memcpy(event->arg, &body, sizeof body);                                                    \
+        return event;                                                                              \
+    }                                                                                              \
+    static inline struct event *handler##_post(struct lp *lp, const struct event *at,              \
+                                               uint64_t time, type body)                           \
+    {                                                                                              \
+        uint32_t to = unit_of(lp->id, unit_pe(at->dst), UNIT_##part);                              \
+        return handler##_send(lp, at->dst, to, time, body);                                        \
+    }                                                                                              \
+    static inline type handler##_body(const struct event *event)                                   \
+    {                                                                                              \
+        type body;                                                                                 \
+        memcpy(&body, event->arg, sizeof body);                                                    \
+        return body;                                                                               \
+    }                                                                                              \
+    lp_handler handler;
+MACHINE_MESSAGES(X)
+#undef X
+
+#endif

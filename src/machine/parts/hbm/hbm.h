@@ -1,0 +1,46 @@
+/* A PE's share of the stack: pseudo-channels, interleaved, each an in-order bandwidth server that
+ * is away for `refresh_busy_ps` at every multiple of `refresh_interval_ps`. Refresh is computed
+ * when a request needs it; nothing happens at its edge. */
+#ifndef AHBM_MACHINE_HBM_H
+#define AHBM_MACHINE_HBM_H
+
+#include <stdint.h>
+
+#include "support/units.h"
+
+struct cube;
+struct pe;
+struct hw_params;
+
+struct hbm_params {
+    uint64_t capacity_bytes; /* of a CUBE's stack */
+    struct rate rate;        /* ps per byte of the whole stack */
+    uint64_t pseudo_channels;
+    uint64_t interleave_bytes; /* consecutive bytes of one pseudo-channel */
+    uint64_t latency_ps;       /* end of the burst to data at the DMA */
+    uint64_t refresh_interval_ps;
+    uint64_t refresh_busy_ps; /* per interval; 0: no refresh */
+};
+
+struct hbm_stats {
+    uint64_t busy_ps;    /* of the busiest pseudo-channel */
+    uint64_t read_bytes; /* served, for any PE */
+    uint64_t write_bytes;
+};
+
+/* What a share has accepted from its own PE: sub-tile fetches; loads and stores. */
+enum hbm_work { HBM_FETCHES, HBM_TRANSFERS, HBM_WORKS };
+
+/* ---- bounds, for promises ---- */
+
+/* A time before which the share has not served `bytes` more, none of them accepted before `now`. */
+uint64_t hbm_least(const struct cube *cube, const struct pe *pe, uint64_t now, uint64_t bytes);
+
+/* Bytes accepted so far. */
+uint64_t hbm_accepted(const struct pe *pe, enum hbm_work work);
+
+/* Bandwidth of a share; so many bytes in a row touch every one of its pseudo-channels. */
+struct rate hbm_share_rate(const struct hw_params *params);
+uint64_t hbm_spread_bytes(const struct hw_params *params);
+
+#endif
