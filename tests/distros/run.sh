@@ -103,10 +103,18 @@ prepare() { # prepare NAME: $work/NAME.tar, a bare root with sudo, git and a use
     mkdir -p "$work/$name-packages"
 }
 
+account_of() { # account_of root|user
+    [ "$1" = root ] && echo root || echo tester
+}
+
+home_of() { # home_of ROOT ACCOUNT
+    awk -F: -v name="$2" '$1 == name { print $6 }' "$1/etc/passwd"
+}
+
 in_root() { # in_root ROOT USER COMMAND: with the environment of a fresh login
-    local home=/root account=root
-    [ "$2" = root ] || home=/home/tester account=tester
-    chroot --userspec="$account:$account" "$1" /usr/bin/env -i HOME=$home PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+    local account
+    account=$(account_of "$2")
+    chroot --userspec="$account:$account" "$1" /usr/bin/env -i HOME="$(home_of "$1" "$account")" PATH=/usr/sbin:/usr/bin:/sbin:/bin \
         bash -c "cd && $3" </dev/null
 }
 
@@ -134,13 +142,13 @@ versions() { # versions ROOT
 failed=no
 rows=()
 run_as() { # run_as NAME USER
-    local name=$1 user=$2 root=$work/$1-$2 home account=root script cells=()
+    local name=$1 user=$2 root=$work/$1-$2 account home script cells=()
     mkdir "$root"
     tar -C "$root" -xf "$work/$name.tar"
-    home=$root/root
-    [ "$user" = root ] || home=$root/home/tester account=tester
-    git clone -q "$source_dir" "$home/ahbm-pdes"
-    chroot "$root" chown -R "$account" "${home#"$root"}/ahbm-pdes"
+    account=$(account_of "$user")
+    home=$(home_of "$root" "$account")
+    git clone -q "$source_dir" "$root$home/ahbm-pdes"
+    chroot "$root" chown -R "$account" "$home/ahbm-pdes"
     enter "$root"
     mount --bind "$work/$name-packages" "$root/var/cache/apt/archives"
     mounted+=("$root/var/cache/apt/archives")
