@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/summary.h"
+#include "study/estimate.h"
 #include "study/inputs.h"
 #include "study/plan.h"
 #include "study/study.h"
@@ -91,8 +92,10 @@ static void act_on_machine(const struct options *options, struct error *err)
     if (config != NULL && options->action == ACTION_PRINT_CONFIG)
         config_print(config, stdout);
     else if (config != NULL && plan_check(config_params(config), &options->study, err) &&
+             estimate_check(config_params(config), &options->study, environment_ranks(),
+                            environment_ranks_here(), err) &&
              inputs_check(config_params(config), &options->study, err))
-        study_list_points(config_params(config), &options->study, stdout);
+        study_list_points(config_params(config), &options->study, environment_ranks(), stdout);
     config_free(config);
     memory_free(label);
     memory_free(text);

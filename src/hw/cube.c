@@ -8,7 +8,7 @@
 #include "hw/route.h"
 #include "support/memory.h"
 
-enum { ROOM_START = 4 };
+enum { ROOM_START = 4, HEAP_BYTES = 16 /* what the heap adds to a block */ };
 
 void ring_init(struct ring *ring, uint32_t capacity)
 {
@@ -151,6 +151,34 @@ struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trac
     lp_set_units(lp, cube->pes * PARTS + 1);
     lp->state = cube;
     return cube;
+}
+
+/* A block of the heap. */
+static uint64_t block(uint64_t count, size_t bytes)
+{
+    return count * bytes + HEAP_BYTES;
+}
+
+static uint64_t queue_memory(const struct hw_params *params)
+{
+    return 2 * block(params->ipcq.queue_commands, sizeof(uint16_t)) +
+           block(ROOM_START, sizeof(struct arrived)) +
+           2 * block(ROOM_START, sizeof(struct inbound_packet));
+}
+
+struct cube_memory cube_memory(const struct hw_params *params)
+{
+    uint64_t pes = grid_size(params->geometry.pes), channels = params->hbm.pseudo_channels / pes;
+    uint64_t jobs = params->sched.pipeline_depth + params->dma.queue_commands;
+    uint64_t pe_queues = QUEUES * queue_memory(params) + block(jobs, sizeof(struct dma_request)) +
+                         block(params->sched.pipeline_depth, sizeof(struct dma_fetch)) +
+                         block(params->sched.queue_commands, sizeof(uint16_t)) +
+                         block(channels, sizeof(struct server)) + block(channels, sizeof(uint64_t));
+    return (struct cube_memory){
+        block(1, sizeof(struct cube)) + block(pes, sizeof(struct pe)),
+        pes * pe_queues,
+        block(2 * SLOTS_START, sizeof(struct slot)) + 2 * block(2 * SLOTS_START, sizeof(uint16_t)),
+    };
 }
 
 static void free_pe(struct pe *pe)

@@ -9,6 +9,7 @@
 #include "io/results.h"
 #include "kernels/registry.h"
 #include "pdes/transport_choice.h"
+#include "study/estimate.h"
 #include "study/inputs.h"
 #include "study/plan.h"
 #include "study/point.h"
@@ -58,16 +59,36 @@ void study_list_kernels(FILE *out)
         fprintf(out, "%-22s %s\n", set->name, set->summary);
 }
 
-void study_list_points(const struct hw_params *params, const struct study_options *options,
-                       FILE *out)
+/* The memory of the kernel's points of this case, at most: looked for once, in the row of the
+ * largest context, as there may be many contexts. */
+static uint64_t memory_of(const struct hw_params *params, const struct study_options *options,
+                          const struct plan_point *at, uint32_t ranks, uint64_t known[CASES + 1])
 {
+    struct study_options one = at->options;
+    one.contexts = options->contexts;
+    one.contexts_count = options->contexts_count;
+    uint64_t *bytes = &known[at->case_number];
+    if (*bytes == 0)
+        *bytes = estimate_case(params, &one, at->case_number, plan_points(options), ranks).total;
+    return *bytes;
+}
+
+void study_list_points(const struct hw_params *params, const struct study_options *options,
+                       uint32_t ranks, FILE *out)
+{
+    uint64_t memory[CASES + 1] = {0};
+    const struct tl_kernel_info *kernel = NULL;
     for (uint32_t i = 0; i < plan_points(options); i++) {
         struct plan_point at = plan_point(options, i);
         struct problem problem;
         problem_init(&problem, params, &at.options, at.case_number, at.context);
-        fprintf(out, "%s case %u context %" PRIu64 " batch %u kernel %s\n",
+        if (problem.kernel != kernel)
+            memset(memory, 0, sizeof memory);
+        kernel = problem.kernel;
+        uint64_t bytes = memory_of(params, options, &at, ranks, memory);
+        fprintf(out, "%s case %u context %" PRIu64 " batch %u kernel %s memory %" PRIu64 " MiB\n",
                 phase_name(problem.launch.phase), at.case_number, at.context, problem.launch.batch,
-                problem.kernel->name);
+                problem.kernel->name, bytes >> 20);
     }
 }
 
@@ -304,7 +325,8 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
     struct study study = {
         .group = group, .params = params, .options = options, .report = report, .err = err};
     *report = (struct study_report){.run = {.sync = sync_name(options->sync)}};
-    plan_check(params, options, err);
+    if (plan_check(params, options, err))
+        estimate_check(params, options, group->size, options->ranks_here, err);
     if (!group_agree(group, err))
         return STUDY_FAILED;
     if (options->verify) {

@@ -82,9 +82,10 @@ bool study_verdict(const struct study_report *report, struct error *err);
 /* One line per kernel and per set of kernels, its name first. */
 void study_list_kernels(FILE *out);
 
-/* One line per point; `options` must have passed plan_check(). */
+/* One line per point, with the memory that each of `ranks` processes needs for it; `options` must
+ * have passed plan_check(). */
 void study_list_points(const struct hw_params *params, const struct study_options *options,
-                       FILE *out);
+                       uint32_t ranks, FILE *out);
 
 /* CUBEs of the machine: the most ranks that can take part. */
 uint32_t study_cubes(const struct hw_params *params);

@@ -46,6 +46,11 @@ struct coroutine *coroutine_new(coroutine_body *body, void *argument, size_t sta
     return self;
 }
 
+size_t coroutine_memory(void)
+{
+    return sizeof(struct coroutine);
+}
+
 bool coroutine_resume(struct coroutine *self)
 {
     assert(!self->ended);

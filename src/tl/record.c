@@ -8,7 +8,8 @@
 #include "tl/batch.h"
 #include "tl/coroutine.h"
 
-enum { STACK_BYTES = 64 * 1024 };
+/* A kernel touches little of its stack; the guard is a mapping of its own. */
+enum { STACK_BYTES = 64 * 1024, STACK_TOUCHED = 8 * 1024, STACK_MAPPINGS = 2 };
 
 struct tl_program {
     struct program base; /* first: a program is cast to it */
@@ -135,6 +136,14 @@ struct program *tl_program_new(const struct tl_program_config *config)
     tl_init(&program->recorder, program, &recorder_mode);
     tl_init(&program->scout, program, &scout_mode);
     return &program->base;
+}
+
+uint64_t tl_program_memory(uint64_t ahead, uint32_t stacks, uint64_t *reserved, uint64_t *mappings)
+{
+    *reserved = stacks * (uint64_t)(STACK_BYTES - STACK_TOUCHED);
+    *mappings = stacks * (uint64_t)STACK_MAPPINGS;
+    return sizeof(struct tl_program) + tl_batch_memory(ahead) +
+           stacks * (uint64_t)(coroutine_memory() + STACK_TOUCHED);
 }
 
 struct tl *tl_at(struct tl *tl, const char *file, uint32_t line)
