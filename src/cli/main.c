@@ -95,8 +95,9 @@ static void act_on_machine(struct options *options, struct error *err)
     if (config != NULL && options->action == ACTION_PRINT_CONFIG)
         config_print(config, stdout);
     else if (config != NULL && check_tasks(environment_ranks(), config_params(config), err) &&
-             study_check(config_params(config), &options->study, err))
-        study_list_points(config_params(config), &options->study, stdout);
+             study_check(config_params(config), &options->study, environment_ranks(),
+                         environment_ranks_here(), err))
+        study_list_points(config_params(config), &options->study, environment_ranks(), stdout);
     config_free(config);
 }
 

@@ -159,6 +159,11 @@ struct spool *spool_new(const char *directory, uint32_t cubes, struct error *err
     return spool;
 }
 
+uint64_t spool_memory(uint32_t cubes)
+{
+    return cubes * (uint64_t)(sizeof(struct chain) + sizeof(struct block));
+}
+
 void spool_free(struct spool *spool)
 {
     if (spool == NULL)

@@ -15,6 +15,9 @@ struct spool;
 struct spool *spool_new(const char *directory, uint32_t cubes, struct error *err);
 void spool_free(struct spool *spool);
 
+/* Bytes of memory that a spool of `cubes` CUBEs takes. */
+uint64_t spool_memory(uint32_t cubes);
+
 /* The sink of the `index`-th CUBE; a failed write is remembered and told by spool_finish(). */
 struct trace_sink *spool_sink(struct spool *spool, uint32_t index);
 

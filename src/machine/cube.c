@@ -52,6 +52,20 @@ struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trac
     return cube;
 }
 
+struct cube_memory cube_memory(const struct hw_params *params)
+{
+    uint64_t pes = grid_size(params->geometry.pes), queues = lookahead_memory(params);
+    for (const struct part *const *part = machine_parts(); *part != NULL; part++)
+        if ((*part)->memory != NULL)
+            queues += pes * (*part)->memory(params);
+    return (struct cube_memory){
+        .parts = part_block(1, sizeof(struct cube)) + part_block(pes, sizeof(struct pe)),
+        .queues = queues,
+        .in_flight = part_block(2 * FLIGHTS_START, sizeof(struct flight)) +
+                     2 * part_block(2 * FLIGHTS_START, sizeof(uint16_t)),
+    };
+}
+
 static void free_pe(struct pe *pe)
 {
     for (const struct part *const *part = machine_parts(); *part != NULL; part++)

@@ -23,6 +23,13 @@ const struct lp_model *cube_model(void);
 struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trace_sink *trace);
 void cube_free(struct cube *cube);
 
+/* Bytes of memory that a CUBE takes, without its LP: its parts, what `params` make its queues take,
+ * and the commands in flight of a PE that has a usual program. */
+struct cube_memory {
+    uint64_t parts, queues, in_flight;
+};
+struct cube_memory cube_memory(const struct hw_params *params);
+
 /* Gives PE `pe` its program, which starts at time 0 and has so many commands that make something
  * leave the CUBE (flows_add(); UINT64_MAX: not known). The CUBE owns it from now on. */
 void cube_run_program(struct cube *cube, uint32_t pe, struct program *program, uint64_t emissions);

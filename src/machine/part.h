@@ -38,6 +38,8 @@ struct part {
     void (*prepare)(struct cube *cube);
     void (*init)(struct cube *cube, uint32_t pe);
     void (*fini)(struct pe *pe);
+    /* Bytes that init() takes for a PE, on the heap. */
+    uint64_t (*memory)(const struct hw_params *params);
     /* Whether the keys go together; otherwise false with the clash. */
     bool (*check)(const struct hw_params *params, struct key_clash *clash);
     /* After the run: fills the part's own columns. */
@@ -47,6 +49,13 @@ struct part {
 
 /* A table and its length: PART_ROWS(keys, rows). */
 #define PART_ROWS(field, rows) .field = (rows), .field##_count = sizeof(rows) / sizeof *(rows)
+
+/* What a block of the heap takes. */
+static inline uint64_t part_block(uint64_t count, uint64_t bytes)
+{
+    enum { HEAP_BYTES = 16 };
+    return count * bytes + HEAP_BYTES;
+}
 
 /* In the order in which machine files and results name them; ended by NULL. */
 const struct part *const *machine_parts(void);

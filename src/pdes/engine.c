@@ -50,6 +50,15 @@ struct engine *engine_new(const struct engine_config *config)
     return engine;
 }
 
+uint64_t engine_lp_memory(uint32_t units, uint32_t events)
+{
+    uint64_t capacity = QUEUE_START, node = sizeof(struct ladder_node);
+    while (capacity < events)
+        capacity *= 2;
+    node += sizeof(struct queue_entry) + sizeof(struct event) + sizeof(uint32_t);
+    return sizeof(struct lp) + units * sizeof(uint32_t) + capacity * node;
+}
+
 void engine_free(struct engine *engine)
 {
     if (engine == NULL)

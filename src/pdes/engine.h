@@ -48,6 +48,9 @@ enum engine_result {
 };
 
 struct engine *engine_new(const struct engine_config *config);
+
+/* Bytes of memory that an LP of `units` takes with up to `events` pending. */
+uint64_t engine_lp_memory(uint32_t units, uint32_t events);
 void engine_free(struct engine *engine);
 
 /* The process that owns `lp`, and the block of LPs [*first, *first + *count) that `rank` owns. */

@@ -10,6 +10,7 @@
 #include "kernels/registry.h"
 #include "pdes/transport_choice.h"
 #include "study/effect.h"
+#include "study/estimate.h"
 #include "study/inputs.h"
 #include "study/plan.h"
 #include "study/point.h"
@@ -61,17 +62,37 @@ void study_list_kernels(FILE *out)
         fprintf(out, "%-22s %s\n", set->name, set->summary);
 }
 
-void study_list_points(const struct hw_params *params, const struct study_options *options,
-                       FILE *out)
+/* The memory of the kernel's points of this case, at most: looked for once, in the row of the
+ * largest context, as there may be many contexts. */
+static uint64_t memory_of(const struct hw_params *params, const struct study_options *options,
+                          const struct plan_point *at, uint32_t ranks, uint64_t known[CASES + 1])
 {
+    struct study_options one = at->options;
+    one.contexts = options->contexts;
+    one.contexts_count = options->contexts_count;
+    uint64_t *bytes = &known[at->case_number];
+    if (*bytes == 0)
+        *bytes = estimate_case(params, &one, at->case_number, plan_points(options), ranks).total;
+    return *bytes;
+}
+
+void study_list_points(const struct hw_params *params, const struct study_options *options,
+                       uint32_t ranks, FILE *out)
+{
+    uint64_t memory[CASES + 1] = {0};
+    const struct tl_kernel_info *kernel = NULL;
     for (uint32_t i = 0; i < plan_points(options); i++) {
         struct plan_point at = plan_point(options, i);
         struct problem problem;
         problem_init(&problem, params, &at.options, at.case_number, at.context);
+        if (problem.kernel != kernel)
+            memset(memory, 0, sizeof memory);
+        kernel = problem.kernel;
         char name[KERNEL_NAME_SHOWN + 1];
-        fprintf(out, "%s case %u context %" PRIu64 " batch %u kernel %s\n",
+        uint64_t bytes = memory_of(params, options, &at, ranks, memory);
+        fprintf(out, "%s case %u context %" PRIu64 " batch %u kernel %s memory %" PRIu64 " MiB\n",
                 phase_name(problem.launch.phase), at.case_number, at.context, problem.launch.batch,
-                text_escape(problem.kernel->name, name, sizeof name));
+                text_escape(problem.kernel->name, name, sizeof name), bytes >> 20);
     }
 }
 
@@ -301,19 +322,21 @@ static void open_transport(struct study *study)
 }
 
 /* What is wrong with the whole study is told before any of it runs; `group` NULL: without MPI. */
+/* `group` NULL: one process alone looks at what `ranks` will do, of which so many are `here`. */
 static bool check(const struct group *group, const struct hw_params *params,
-                  const struct study_options *options, struct error *err)
+                  const struct study_options *options, uint32_t ranks, uint32_t here,
+                  struct error *err)
 {
-    if (plan_check(params, options, err))
-        effect_check(params, options, err);
+    if (plan_check(params, options, err) && effect_check(params, options, err))
+        estimate_check(params, options, ranks, here, err);
     bool good = group != NULL ? group_agree(group, err) : err->code == ERROR_NONE;
     return good && rehearse(group, params, options, err);
 }
 
 bool study_check(const struct hw_params *params, const struct study_options *options,
-                 struct error *err)
+                 uint32_t ranks, uint32_t here, struct error *err)
 {
-    return check(NULL, params, options, err) && inputs_check(params, options, err);
+    return check(NULL, params, options, ranks, here, err) && inputs_check(params, options, err);
 }
 
 enum study_status study_run(const struct group *group, const struct hw_params *params,
@@ -324,7 +347,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
     struct study study = {
         .group = group, .params = params, .options = options, .report = report, .err = err};
     *report = (struct study_report){.run = {.sync = sync_name(options->sync)}};
-    if (!check(group, params, options, err))
+    if (!check(group, params, options, group->size, options->ranks_here, err))
         return STUDY_FAILED;
     if (options->verify) {
         study.source = inputs_new(group, params, options, err);

@@ -82,7 +82,7 @@ bool study_verdict(const struct study_report *report, struct error *err);
 /* What study_run() checks before it simulates: whether every point can be run at all, and each
  * option that was given has an effect. Without MPI. */
 bool study_check(const struct hw_params *params, const struct study_options *options,
-                 struct error *err);
+                 uint32_t ranks, uint32_t here, struct error *err);
 
 /* Of a kernel's name as much as fits into a table is printed. */
 enum { KERNEL_NAME_SHOWN = 64 };
@@ -90,9 +90,10 @@ enum { KERNEL_NAME_SHOWN = 64 };
 /* One line per kernel and per set of kernels, its name first. */
 void study_list_kernels(FILE *out);
 
-/* One line per point; `options` must have passed study_check(). */
+/* One line per point, with the memory that each of `ranks` processes needs for it; `options` must
+ * have passed study_check(). */
 void study_list_points(const struct hw_params *params, const struct study_options *options,
-                       FILE *out);
+                       uint32_t ranks, FILE *out);
 
 /* CUBEs of the machine: the most ranks that can take part. */
 uint32_t study_cubes(const struct hw_params *params);

@@ -54,6 +54,22 @@ static uint64_t most_chunks(const struct tl_launch *launch)
     return most;
 }
 
+/* How the work is cut. */
+static void cut(struct verification *verify, const struct problem *problem)
+{
+    const struct tl_launch *launch = &problem->launch;
+    verify->dim = launch->head_dim;
+    verify->rows = (uint64_t)launch->group_heads * launch->query_len;
+    verify->chunks = most_chunks(launch);
+    verify->block_rows = BLOCK_ELEMENTS / verify->dim;
+    verify->block_rows =
+        (uint32_t)least(verify->block_rows > 0 ? verify->block_rows : 1, BLOCK_ROWS);
+    verify->block_rows = (uint32_t)least(verify->block_rows, verify->rows);
+    verify->blocks = (verify->rows + verify->block_rows - 1) / verify->block_rows;
+    verify->units = (uint64_t)problem->groups * launch->batch * verify->blocks;
+    verify->state = reference_state_size(verify->block_rows, verify->dim);
+}
+
 static void init(struct verification *verify, const struct point *point, struct results *output,
                  struct error *err)
 {
@@ -63,20 +79,11 @@ static void init(struct verification *verify, const struct point *point, struct 
         .group = point->group,
         .output = output,
         .err = err,
-        .dim = launch->head_dim,
-        .rows = (uint64_t)launch->group_heads * launch->query_len,
-        .chunks = most_chunks(launch),
         .digest = HASH_START,
     };
+    cut(verify, point->problem);
     verify->reference = (struct reference_problem){point->source, launch->context,
                                                    launch->query_len, launch->group_heads};
-    verify->block_rows = BLOCK_ELEMENTS / verify->dim;
-    verify->block_rows =
-        (uint32_t)least(verify->block_rows > 0 ? verify->block_rows : 1, BLOCK_ROWS);
-    verify->block_rows = (uint32_t)least(verify->block_rows, verify->rows);
-    verify->blocks = (verify->rows + verify->block_rows - 1) / verify->block_rows;
-    verify->units = (uint64_t)point->problem->groups * launch->batch * verify->blocks;
-    verify->state = reference_state_size(verify->block_rows, verify->dim);
 }
 
 static uint64_t batch_units(const struct verification *verify)
@@ -324,6 +331,18 @@ static bool run_batches(struct verification *verify)
 }
 
 /* ---- the whole ---- */
+
+uint64_t verify_memory(const struct problem *problem, uint32_t ranks)
+{
+    struct verification verify = {.group = NULL};
+    cut(&verify, problem);
+    uint64_t units = least(batch_units(&verify), verify.units);
+    uint64_t states = units * verify.chunks * verify.state * sizeof(double);
+    uint64_t rows = units * verify.block_rows;
+    return states + states / ranks + 4 * rows * record_bytes(&verify) +
+           verify.rows * verify.dim * sizeof(float) +
+           reference_memory(problem->launch.context, verify.block_rows, verify.dim);
+}
 
 static bool check_engines(const struct verification *verify)
 {

@@ -17,6 +17,9 @@ struct verify_result {
 /* After a run that is done, of a point with values. `output` NULL: O is not written to the results.
  * The result is the same on all processes, whatever their number. False with `err` when inputs
  * could not be read or O not be written; a wrong O is not an error. Collective. */
+/* Bytes of memory that it takes of the process that takes the most, of `ranks`. */
+uint64_t verify_memory(const struct problem *problem, uint32_t ranks);
+
 bool verify_point(const struct point *point, struct results *output, struct verify_result *result,
                   struct error *err);
 

@@ -18,6 +18,14 @@ void tl_batch_fini(struct tl_batch *batch)
     batch->commands = NULL;
 }
 
+uint64_t tl_batch_memory(uint64_t count)
+{
+    uint64_t capacity = FIRST_CAPACITY;
+    while (capacity < count)
+        capacity *= 2;
+    return capacity * sizeof(struct command);
+}
+
 static void grow(struct tl_batch *batch)
 {
     uint64_t wanted = batch->capacity ? 2 * (uint64_t)batch->capacity : FIRST_CAPACITY;

@@ -28,6 +28,9 @@ static inline bool tl_batch_full(const struct tl_batch *batch)
 void tl_batch_init(struct tl_batch *batch, uint32_t limit);
 void tl_batch_fini(struct tl_batch *batch);
 
+/* Bytes of memory that a batch takes which has held `count` commands. */
+uint64_t tl_batch_memory(uint64_t count);
+
 /* Copies `command` in; the batch must not be full. */
 void tl_batch_put(struct tl_batch *batch, const struct command *command);
 

@@ -61,6 +61,11 @@ void coroutine_restart(struct coroutine *self, coroutine_body *body, void *argum
     prepare(self, body, argument);
 }
 
+size_t coroutine_memory(void)
+{
+    return sizeof(struct coroutine);
+}
+
 bool coroutine_resume(struct coroutine *self)
 {
     assert(!self->ended);

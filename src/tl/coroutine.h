@@ -9,6 +9,9 @@ struct coroutine;
 typedef void coroutine_body(void *argument);
 
 /* A coroutine that will run body(argument) on a stack of `stack_bytes` above a guard page. */
+/* Bytes of memory that one takes, its stack apart. */
+size_t coroutine_memory(void);
+
 struct coroutine *coroutine_new(coroutine_body *body, void *argument, size_t stack_bytes);
 
 /* Runs it until it yields, exits or returns; false once it has ended. Not to be called from within

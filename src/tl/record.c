@@ -8,6 +8,9 @@
 #include "tl/batch.h"
 #include "tl/coroutine.h"
 
+/* A kernel touches little of its stack; the guard is a mapping of its own. */
+enum { STACK_TOUCHED = 8 * 1024, STACK_MAPPINGS = 2 };
+
 struct tl_program {
     struct program base; /* first: a program is cast to it */
     struct tl_program_config config;
@@ -135,6 +138,14 @@ struct program *tl_program_new(const struct tl_program_config *config)
     tl_init(&program->scout, &program->config, &scout_mode);
     program->recorder.program = program->scout.program = program;
     return &program->base;
+}
+
+uint64_t tl_program_memory(uint64_t ahead, uint32_t stacks, uint64_t *reserved, uint64_t *mappings)
+{
+    *reserved = stacks * (uint64_t)(TL_STACK_BYTES - STACK_TOUCHED);
+    *mappings = stacks * (uint64_t)STACK_MAPPINGS;
+    return sizeof(struct tl_program) + tl_batch_memory(ahead) +
+           stacks * (uint64_t)(coroutine_memory() + STACK_TOUCHED);
 }
 
 struct tl *tl_at(struct tl *tl, const char *file, uint32_t line)

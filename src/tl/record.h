@@ -23,4 +23,9 @@ struct tl_program_config {
 /* Never NULL. The caller ends it with program->ops->destroy(program). */
 struct program *tl_program_new(const struct tl_program_config *config);
 
+/* Bytes of memory that a program takes when `ahead` commands of it are recorded at a time, with
+ * `stacks` of its recorder and its scout (0 to 2) still running. `*reserved` and `*mappings`
+ * receive what its stacks take of addresses beyond that, and of memory mappings. */
+uint64_t tl_program_memory(uint64_t ahead, uint32_t stacks, uint64_t *reserved, uint64_t *mappings);
+
 #endif

@@ -201,6 +201,21 @@ struct value_engine *value_engine_new(const struct value_config *config)
     return &engine->base;
 }
 
+uint64_t value_engine_memory(uint64_t scratch, uint64_t written)
+{
+    return sizeof(struct pe_values) + value_scratch_memory(scratch) + value_share_memory(written);
+}
+
+uint64_t value_engine_buffers(const struct command *command)
+{
+    const struct operand *const operands[] = {&command->a, &command->b, &command->out};
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < sizeof operands / sizeof operands[0]; i++)
+        if (operands[i]->space != SPACE_NONE)
+            bytes += operand_elements(operands[i]) * sizeof(float);
+    return bytes;
+}
+
 void value_engine_free(struct value_engine *base)
 {
     struct engine *engine = (struct engine *)base;

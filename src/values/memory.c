@@ -48,6 +48,20 @@ char *value_scratch_at(struct value_scratch *scratch, uint64_t addr, uint64_t by
     return scratch->bytes + addr;
 }
 
+uint64_t value_scratch_memory(uint64_t used)
+{
+    uint64_t size = FIRST_SCRATCH;
+    while (size < used)
+        size *= 2;
+    return used > 0 ? size : 0;
+}
+
+uint64_t value_share_memory(uint64_t written)
+{
+    uint64_t pages = (written + PAGE_BYTES - 1) / PAGE_BYTES;
+    return pages * (PAGE_BYTES + 4 * sizeof(struct value_page));
+}
+
 void value_scratch_fini(struct value_scratch *scratch)
 {
     memory_free(scratch->bytes);

@@ -13,6 +13,11 @@ struct value_scratch {
 
 /* The place of `bytes` at `addr`, aligned as `addr` is; valid until the next call. */
 char *value_scratch_at(struct value_scratch *scratch, uint64_t addr, uint64_t bytes);
+/* Bytes of memory that a scratch takes which was used up to `used`, and a share of which `written`
+ * bytes were written. */
+uint64_t value_scratch_memory(uint64_t used);
+uint64_t value_share_memory(uint64_t written);
+
 void value_scratch_fini(struct value_scratch *scratch);
 
 struct value_page;

@@ -29,6 +29,13 @@ uint64_t reference_state_size(uint32_t count, uint32_t dim)
     return (uint64_t)count * (dim + UINT64_C(2));
 }
 
+uint64_t reference_memory(uint64_t context, uint32_t count, uint32_t dim)
+{
+    uint64_t tokens = least(chunk_tokens(context), context);
+    uint64_t token = dim * (sizeof(uint16_t) + 2 * sizeof(double)) + sizeof(double);
+    return tokens * token + (uint64_t)count * dim * sizeof(double);
+}
+
 /* What a chunk is computed with. */
 struct chunk {
     uint64_t first, count; /* tokens */

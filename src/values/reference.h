@@ -27,6 +27,9 @@ struct reference_block {
 uint64_t reference_chunks(uint64_t context);
 
 /* Doubles of a block's state: m [count], l [count], O [count][dim], one after another. */
+/* Bytes of memory that one chunk takes while it is computed, for `count` rows. */
+uint64_t reference_memory(uint64_t context, uint32_t count, uint32_t dim);
+
 uint64_t reference_state_size(uint32_t count, uint32_t dim);
 
 /* The state of the block over chunk number `chunk`. */

@@ -23,7 +23,7 @@ LAYERS = {
     # Asks the parts for bounds and never reads their state.
     "src/machine/lookahead": ["machine/lookahead/*", "machine/access.h", "machine/cube.h",
                               "machine/fifo.h",
-                              "machine/message.h", "machine/params.h", "machine/server.h",
+                              "machine/part.h", "machine/message.h", "machine/params.h", "machine/server.h",
                               "machine/parts/network/route.h", "pdes/*", "prog/*", "support/*"],
     "src/values": ["values/*", "prog/*", "support/*"],
     "src/tl": ["tl/*", "prog/*", "support/*", PUBLIC],

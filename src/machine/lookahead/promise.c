@@ -1,7 +1,9 @@
 /* The CUBE's promise (docs/adr/0003): a time before which nothing that it sends can arrive
  * elsewhere if it receives nothing more. Sums of least durations only: contention is never
  * estimated. */
+#include "machine/fifo.h"
 #include "machine/lookahead/forecast.h"
+#include "machine/part.h"
 #include "support/memory.h"
 
 uint64_t lookahead_reaction(const struct lp *lp, uint32_t to)
@@ -146,6 +148,13 @@ struct lookahead *lookahead_new(const struct hw_params *params)
     for (uint32_t pe = 0; pe < lookahead->pes; pe++)
         outlook_init(&lookahead->pe[pe].outlook, &lookahead->cost, pe);
     return lookahead;
+}
+
+uint64_t lookahead_memory(const struct hw_params *params)
+{
+    uint64_t pes = grid_size(params->geometry.pes);
+    return part_block(1, sizeof(struct lookahead)) + part_block(pes, sizeof(struct pe_lookahead)) +
+           pes * QUEUES * 2 * part_block(RING_START, sizeof(struct inbound_packet));
 }
 
 void lookahead_free(struct lookahead *lookahead)

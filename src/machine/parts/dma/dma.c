@@ -139,6 +139,13 @@ static void init(struct cube *cube, uint32_t number)
     dma->fetches = memory_new(params->sched.pipeline_depth, sizeof *dma->fetches);
 }
 
+static uint64_t memory(const struct hw_params *params)
+{
+    uint64_t jobs = params->sched.pipeline_depth + params->dma.queue_commands;
+    return part_block(jobs, sizeof(struct dma_job)) +
+           part_block(params->sched.pipeline_depth, sizeof(struct dma_fetch));
+}
+
 static void fini(struct pe *pe)
 {
     memory_free(pe->dma.jobs);
@@ -184,5 +191,6 @@ const struct part dma_part = {
     PART_ROWS(columns, columns),
     .init = init,
     .fini = fini,
+    .memory = memory,
     .collect_pe = collect,
 };

@@ -152,6 +152,12 @@ static void init(struct cube *cube, uint32_t number)
         hbm->refresh_at_ps[i] = cube->params->hbm.refresh_interval_ps;
 }
 
+static uint64_t memory(const struct hw_params *params)
+{
+    uint64_t channels = share_channels(params);
+    return part_block(channels, sizeof(struct server)) + part_block(channels, sizeof(uint64_t));
+}
+
 static void fini(struct pe *pe)
 {
     memory_free(pe->hbm.channels);
@@ -227,6 +233,7 @@ const struct part hbm_part = {
     .prepare = prepare,
     .init = init,
     .fini = fini,
+    .memory = memory,
     .check = check,
     .collect_pe = collect,
 };

@@ -274,6 +274,13 @@ static void init(struct cube *cube, uint32_t pe)
         init_queue(cube, pe, (enum queue_id)i);
 }
 
+/* As if every queue had been used. */
+static uint64_t memory(const struct hw_params *params)
+{
+    return QUEUES * (2 * part_block(params->ipcq.queue_commands, sizeof(uint16_t)) +
+                     part_block(RING_START, sizeof(struct arrived)));
+}
+
 static void fini(struct pe *pe)
 {
     for (uint32_t i = 0; i < QUEUES; i++) {
@@ -336,6 +343,7 @@ const struct part ipcq_part = {
     PART_ROWS(columns, columns),
     .init = init,
     .fini = fini,
+    .memory = memory,
     .check = check,
     .collect_pe = collect,
 };

@@ -146,6 +146,11 @@ static void init(struct cube *cube, uint32_t number)
     fifo_init(&cube->pe[number].sched.fetch, (uint32_t)cube->params->sched.queue_commands);
 }
 
+static uint64_t memory(const struct hw_params *params)
+{
+    return part_block(params->sched.queue_commands, sizeof(uint16_t));
+}
+
 static void fini(struct pe *pe)
 {
     fifo_fini(&pe->sched.fetch);
@@ -195,6 +200,7 @@ const struct part scheduler_part = {
     PART_ROWS(columns, columns),
     .init = init,
     .fini = fini,
+    .memory = memory,
     .check = check,
     .collect_pe = collect,
 };
