@@ -163,12 +163,12 @@ static void add_machine(const struct hw_params *params, uint64_t cubes, uint64_t
 {
     uint64_t pes = grid_size(params->geometry.pes), all = geometry_cubes(&params->geometry);
     struct cube_memory cube = cube_memory(params);
-    uint64_t lp = engine_lp_memory((uint32_t)(pes * PARTS + 1), (uint32_t)(PENDING_EVENTS * pes));
+    uint64_t lp = engine_lp_memory((uint32_t)(pes * UNITS + 1), (uint32_t)(PENDING_EVENTS * pes));
     uint64_t result = sizeof(struct cube_result) +
                       pes * (3 * sizeof(struct pe_result) + 2 * sizeof(struct footprint));
     estimate->bytes[ESTIMATE_PROGRAM] = PROGRAM_BYTES;
     estimate->bytes[ESTIMATE_MACHINE] =
-        cubes * (cube.parts + lp) + busy * cube.in_flight + all * FLOW_LINKS * sizeof(uint64_t);
+        cubes * (cube.parts + lp) + busy * cube.in_flight + all * CUBE_LINKS * sizeof(uint64_t);
     estimate->bytes[ESTIMATE_QUEUES] = cubes * cube.queues;
     estimate->bytes[ESTIMATE_RESULTS] = cubes * result + points * sizeof(struct point_summary);
 }
