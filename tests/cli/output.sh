@@ -65,23 +65,22 @@ for what in link hardlink fifo notes empty folder foreign; do
     only precious x.h5.tmp
 done
 
-# start: a run that takes a while, stopped when its temporary file is there; its id is $run.
+# start: a run that takes a while, stopped once it is under way: its temporary file and the unlinked
+# one for traces are open. Its id is $run.
 start() {
-    (cd "$dir" && exec "$AHBM_PDES" --case 2 --context 256K --trace none --quiet --output x.h5) \
-        >"$out" 2>"$err" &
+    (cd "$dir" && exec "$AHBM_PDES" --case 2 --context 1M --quiet --output x.h5) >"$out" 2>"$err" &
     run=$!
-    for _ in $(seq 500); do
-        [ ! -e "$dir/x.h5.tmp" ] || break
-        sleep 0.02
+    for _ in $(seq 1000); do
+        ! ls -l "/proc/$run/fd" 2>/dev/null | grep -q "$dir/.*(deleted)" || break
+        sleep 0.01
     done
-    [ -e "$dir/x.h5.tmp" ] || fail "it did not start: $(cat "$err")"
-    sleep 0.3
-    kill -STOP "$run"
+    kill -STOP "$run" || fail "it did not start: $(cat "$err")"
+    [ -e "$dir/x.h5.tmp" ] || fail "there is no temporary file"
 }
 
 end() {
     status=0
-    kill -CONT "$run"
+    kill -CONT "$run" || true
     wait "$run" || status=$?
 }
 
@@ -113,10 +112,10 @@ run 1 x.h5
 succeeded x.h5
 only x.h5
 
+ulimit -c 0
 for signal in ABRT SEGV XCPU; do
     echo "SIG$signal: the temporary file is removed"
     start
-    (ulimit -c 0 && prlimit --pid "$run" --core=0) 2>/dev/null || true
     kill -"$signal" "$run"
     kill -CONT "$run"
     wait "$run" 2>/dev/null || true
