@@ -3,10 +3,8 @@
 #include "pdes/node.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <time.h>
 
-#include "support/clock.h"
 #include "support/memory.h"
 
 struct group group_of(MPI_Comm comm)
@@ -38,17 +36,17 @@ bool group_agree(const struct group *group, struct error *err)
     return share(group, first, err);
 }
 
-static bool ends_within(MPI_Request *request, double seconds)
+static bool ends_within(MPI_Request *request, uint32_t seconds)
 {
-    double end = clock_wall() + seconds;
     int done = 0;
-    for (MPI_Test(request, &done, MPI_STATUS_IGNORE); !done && clock_wall() < end;
-         MPI_Test(request, &done, MPI_STATUS_IGNORE))
+    for (uint32_t steps = seconds * 1000; steps > 0 && !done; steps--) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+    }
     return done;
 }
 
-bool group_agree_within(const struct group *group, double seconds, struct error *err, bool *alone)
+bool group_agree_within(const struct group *group, uint32_t seconds, struct error *err, bool *alone)
 {
     MPI_Request request;
     int first = vote(group, err);

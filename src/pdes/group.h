@@ -24,9 +24,10 @@ struct group group_of(MPI_Comm comm);
 bool group_agree(const struct group *group, struct error *err);
 
 /* As group_agree(), after an operation in which the others may wait for ever for a process that
- * failed: who failed waits for them for `seconds`, and if they do not come `*alone` becomes true: the
- * group is of no use any more. */
-bool group_agree_within(const struct group *group, double seconds, struct error *err, bool *alone);
+ * failed: who failed waits for them for `seconds`, and if they do not come `*alone` becomes true:
+ * the group is of no use any more. */
+bool group_agree_within(const struct group *group, uint32_t seconds, struct error *err,
+                        bool *alone);
 
 /* Gathers `bytes` (may differ per rank) in rank order at rank 0 into `all` (rank 0 only, room for
  * the sum). Collective. */

@@ -40,6 +40,10 @@ expect_old_file() {
     [ "$(cat "$work/x.h5")" = "an older result" ] || fail "the older file was harmed"
 }
 
+expect_no_temporary() {
+    [ -z "$(ls -A "$work" | grep '\.tmp$')" ] || fail "left: $(ls -A "$work")"
+}
+
 expect_nothing() {
     [ ! -e "$work/x.h5" ] || fail "there is a file of the final name"
 }
@@ -71,6 +75,7 @@ for older in yes no; do
     else
         expect_nothing
     fi
+    expect_no_temporary
 done
 
 # ---- a run is asked to end ----
@@ -126,6 +131,7 @@ kill -TERM "$launcher"
 await_end "$launcher" "$started" 10
 [ "$status" != 0 ] || fail "status 0"
 expect_old_file
+expect_no_temporary
 
 # ---- two runs to one output ----
 echo "a second run to the same output is refused, the first is not disturbed"

@@ -40,9 +40,13 @@ static bool is_meant(const char *call)
            (wanted_rank == NULL || strcmp(rank, wanted_rank) == 0);
 }
 
+/* "name$": at the end. */
 static bool contains(const char *text, const char *variable)
 {
     const char *part = getenv(variable);
+    size_t length = part == NULL ? 0 : strlen(part), bytes = strlen(text);
+    if (length > 0 && part[length - 1] == '$')
+        return bytes >= length - 1 && strncmp(text + bytes - (length - 1), part, length - 1) == 0;
     return part == NULL || strstr(text, part) != NULL;
 }
 
