@@ -277,6 +277,7 @@ static struct argp make_parser(void)
         .options = options_table(),
         .parser = parse_option,
         .doc = "Simulates grouped-query attention on an AHBM chip and writes one HDF5 file.\v"
+               "An option that would change nothing in the whole run is an error.\n"
                "Run one rank per CUBE, or fewer: mpirun -np 16 ahbm-pdes --case 4\n"
                "Exit status: 0 done, 1 the run failed, 2 bad usage or configuration, 141 nobody "
                "read what it was to print.",
