@@ -71,6 +71,13 @@ static void mine(struct tl *tl, const struct tl_launch *launch)
         }
 }
 
+/* Others, --reduce-pe say, would change nothing, and the program refuses them. */
+static uint32_t options(const struct tl_launch *launch)
+{
+    (void)launch; /* the same whatever it is */
+    return TL_OPTION_CONTEXT | TL_OPTION_BATCH | TL_OPTION_QUERY_LEN | TL_OPTION_TILE;
+}
+
 const struct tl_kernel_info ahbm_kernel = {
     .abi = TL_KERNEL_ABI,
     .name = "mine",
@@ -79,4 +86,5 @@ const struct tl_kernel_info ahbm_kernel = {
     .phase = TL_PHASE_DECODE,
     .placement = TL_PLACE_FIXED | TL_PLACE_ONE_PE,
     .group_cubes = 1,
+    .options = options,
 };

@@ -191,6 +191,12 @@ static bool set_output(int key, const char *text, struct options *options, struc
     }
 }
 
+static bool is_flag(int key)
+{
+    return key == KEY_SHORT_HELP || key == KEY_SHORT_VERSION ||
+           (key >= KEY_VERIFY && key <= KEY_PRINT_CONFIG);
+}
+
 static void set_flag(int key, struct options *options)
 {
     switch (key) {
@@ -244,7 +250,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
     if (key == ARGP_KEY_ARG)
         ok = error_set(parse->err, ERROR_USAGE,
                        "'%.80s' is not expected: there are only options (see --help)", text);
-    else if (key == KEY_SHORT_HELP || key == KEY_SHORT_VERSION)
+    else if (is_flag(key))
         set_flag(key, options);
     else if (key < KEY_CASE || key > KEY_PRINT_CONFIG)
         return ARGP_ERR_UNKNOWN;
@@ -256,8 +262,6 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         ok = set_form(key, text, &options->study, parse->err);
     else if (key >= KEY_SYNC && key <= KEY_LOOKAHEAD)
         ok = set_parallel(key, text, &options->study, parse->err);
-    else if (key >= KEY_VERIFY)
-        set_flag(key, options);
     else
         ok = set_output(key, text, options, parse->err);
     options->context_given |= key == KEY_CONTEXT;
@@ -271,6 +275,7 @@ static struct argp make_parser(void)
         .options = options_table(),
         .parser = parse_option,
         .doc = "Simulates grouped-query attention on an AHBM chip and writes one HDF5 file.\v"
+               "An option that would change nothing in the whole run is an error.\n"
                "Run one rank per CUBE, or fewer: mpirun -np 16 ahbm-pdes --case 4\n"
                "Exit status: 0 done, 1 the run failed, 2 bad usage or configuration, 141 nobody "
                "read what it was to print.",

@@ -13,7 +13,7 @@ static const struct argp_option table[] = {
      "Phase of inference (default: the kernel's, or decode)", 0},
     {"context", KEY_CONTEXT, "LIST", 0,
      "Context lengths in tokens: 8192, or 8K,32K,1M, or 8K..1M (doubling, while "
-     "at most the upper end); default 8192",
+     "at most the upper end); k, m, g do as well; default 8192",
      0},
     {"batch", KEY_BATCH, "B", 0, "Requests per group (default: the kernel's, mostly 1)", 0},
     {"requests", KEY_REQUESTS, "FILE", 0,
@@ -46,7 +46,9 @@ static const struct argp_option table[] = {
     {"reduce-cube", KEY_REDUCE_CUBE, "SHAPE", 0,
      "Reduction over the CUBEs of a group: chain, tree or centre (default chain)", 0},
     {"mlo", KEY_MLO, "separate|packed", 0,
-     "(m, l, O) travel as three copies or as one (default separate)", 0},
+     "(m, l, O) travel as three copies or as one, in the kernels with reductions but not the "
+     "collectives (default separate)",
+     0},
     {"gemm", KEY_GEMM, "composite|dot", 0,
      "GEMMs as composites of the scheduler or as blocking dots (default composite)", 0},
     {"form", KEY_FORM, "FORM", 0,
@@ -60,7 +62,8 @@ static const struct argp_option table[] = {
      "fits into its scratch)",
      0},
     {"tp-idle", KEY_TP_IDLE, "off|redundant", 0,
-     "PEs without a request are idle, or sweep for nothing (default off)", 0},
+     "Decode, cases 1 and 2: PEs without a request are idle, or sweep for nothing (default off)",
+     0},
     {"shards", KEY_SHARDS, "contiguous|striped|zigzag", 0,
      "Prefill, cases 1 and 2: how query positions are dealt to the PEs (default contiguous)", 0},
     {"ring-depth", KEY_RING_DEPTH, "N", 0,
@@ -73,7 +76,7 @@ static const struct argp_option table[] = {
      "ends "
      "the program with status 1. Times and counts stay the same",
      0},
-    {"seed", KEY_SEED, "N", 0, "Seed of the generated Q, K and V (default 1)", 0},
+    {"seed", KEY_SEED, "N", 0, "Seed of the Q, K and V that --verify generates (default 1)", 0},
     {"tensors", KEY_TENSORS, "FILE.h5", 0,
      "Q [requests, query heads, positions, dim], K and V [requests, KV heads, context, dim] of "
      "this "
@@ -107,7 +110,8 @@ static const struct argp_option table[] = {
     {"record-ahead", KEY_RECORD_AHEAD, "N", 0,
      "Commands recorded ahead of the simulated CPU; changes no result (default 64)", 0},
     {0, 0, 0, 0, "Without simulating:", 6},
-    {"dry-run", KEY_DRY_RUN, 0, 0, "Check options and machine, list the points, and stop", 0},
+    {"dry-run", KEY_DRY_RUN, 0, 0, "Check options, machine and kernels, list the points, and stop",
+     0},
     {"list-kernels", KEY_LIST_KERNELS, 0, 0, "List the kernels, one per line, and stop", 0},
     {"print-config", KEY_PRINT_CONFIG, 0, 0, "Print the machine as a machine file, and stop", 0},
     {"help", KEY_SHORT_HELP, 0, 0, "Print this help, and stop", 0},

@@ -4,15 +4,24 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "support/text.h"
 
-/* Opened against its use: reading from 0 fails, writing to 1 and 2 does. */
+/* Opened against its use: reading from 0 fails, writing to 1 and 2 does. The lowest number that is
+ * free is the one wanted. */
+static void occupy(int number)
+{
+    int opened = open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != number)
+        close(opened);
+}
+
 void output_prepare(void)
 {
     for (int number = 0; number <= 2; number++)
         if (fcntl(number, F_GETFD) == -1 && errno == EBADF)
-            (void)!open("/dev/null", number == 0 ? O_WRONLY : O_RDONLY);
+            occupy(number);
     signal(SIGPIPE, SIG_IGN);
 }
 

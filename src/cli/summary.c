@@ -17,7 +17,7 @@ struct name {
 
 static struct name name_of(const char *kernel)
 {
-    struct name name;
+    struct name name = {""};
     text_escape(kernel, name.text, sizeof name.text);
     return name;
 }

@@ -76,28 +76,26 @@ static bool append_range(const char *option, const char *text, const char *dots,
     return true;
 }
 
-/* "8K-64K", "8K:64K", "8K...64K": what a range looks like elsewhere. */
-static bool looks_like_range(const char *text, const char *end, int *first, const char **last)
+/* What stands between two lengths in a range as others write it, "8K-64K", "8K:64K" or "8K...64K";
+ * its end in `last`. NULL when it is none. */
+static const char *foreign_range(const char *text, const char *end, const char **last)
 {
     uint64_t value;
-    const char *from = text;
-    while (from != end && isalnum((unsigned char)*from))
-        from++;
-    *first = (int)(from - text);
-    for (*last = from; *last != end && strchr("-:.", **last) != NULL;)
-        ++*last;
-    bool point = *last == from + 1 && *from == '.';
-    return *last != from && !point && count_parse(text, from, &value) && count_parse(*last, end, &value);
+    const char *first_end = text + strcspn(text, "-:.");
+    *last = first_end + strspn(first_end, "-:.");
+    bool point = *last == first_end + 1 && *first_end == '.';
+    bool range = *last < end && !point && count_parse(text, first_end, &value);
+    return range && count_parse(*last, end, &value) ? first_end : NULL;
 }
 
 static bool one_context(const char *option, const char *text, const char *end, uint64_t *value,
                         struct error *err)
 {
-    const char *last;
-    int first;
-    if (looks_like_range(text, end, &first, &last))
+    const char *last, *first_end = foreign_range(text, end, &last);
+    if (first_end != NULL)
         return error_set(err, ERROR_USAGE, "--%s: '%.*s' is not allowed (did you mean %.*s..%.*s?)",
-                         option, shown(text, end), text, first, text, shown(last, end), last);
+                         option, shown(text, end), text, shown(text, first_end), text,
+                         shown(last, end), last);
     return number(option, text, end, 1, STUDY_CONTEXT_MAX, value, err);
 }
 
@@ -110,7 +108,7 @@ bool words_contexts(const char *option, const char *text, uint64_t **list, uint3
     for (const char *end;; text = end + 1) {
         end = strchrnul(text, ',');
         const char *dots = strstr(text, "..");
-        uint64_t value;
+        uint64_t value = 0;
         if (dots != NULL && dots < end && dots[2] != '.') {
             if (!append_range(option, text, dots, end, list, count, err))
                 return false;

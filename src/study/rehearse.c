@@ -18,8 +18,8 @@ static bool stopped(const struct study_options *options)
 static uint64_t most_commands(const struct problem *problem)
 {
     uint64_t pes = (uint64_t)geometry_cubes(&problem->params->geometry) * problem->launch.pes;
-    uint64_t share = REHEARSE_COMMANDS / pes;
-    return share > LEAST_COMMANDS ? share : LEAST_COMMANDS;
+    return pes * LEAST_COMMANDS > REHEARSE_COMMANDS || pes == 0 ? LEAST_COMMANDS
+                                                                : REHEARSE_COMMANDS / pes;
 }
 
 static bool rehearse_cube(struct tl_rehearsal *rehearsal, const struct problem *problem,

@@ -118,7 +118,11 @@ grep -q '"dma_read": 14,' "$work/stdout" || fail "2 requests of Q and 3 tiles: $
 (cd "$work" && "$AHBM_PDES" --kernel mine.so --quiet) || fail "a name without a folder"
 run --kernel "decode,$work/mine.so" --case 4 --context 64 || fail "a file in a list: $(cat "$work/stderr")"
 grep -q '^mine ' "$work/stdout" || fail "a file in a list"
-expect 1 "kernel mine, CUBE 0 PE 0, command 1" --kernel "$work/mine.so" --query-len 2
+expect 2 "context 8192: kernel mine, CUBE 0 PE 0, command 1" --kernel "$work/mine.so" --query-len 2
+
+expect 2 "--reduce-pe: would change nothing" --kernel "$work/mine.so" \
+    --reduce-pe tree
+expect 2 "--requests: would change nothing" --kernel "$work/mine.so" --requests "$work/requests"
 
 echo 'int nothing;' >"$work/empty.c"
 build "$work/empty.c" -o "$work/empty.so"

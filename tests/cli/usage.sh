@@ -16,6 +16,9 @@ refused 1 2 "--case: '' is not allowed" --case ""
 refused 1 2 "--context: '0' is not allowed \(allowed: 1 to" --context 0
 refused 1 2 "--context: '-1' is not allowed" --context -1
 refused 1 2 "--context: '8Q' is not allowed" --context 8Q
+for range in 8K-64K 8k:64k 8K...64K 1K,8K-64K; do
+    refused 1 2 "--context: '8.*64.' is not allowed \(did you mean 8[Kk]..64[Kk]\?\)" --context $range
+done
 refused 1 2 "--context: '' is not allowed" --context 8K,
 refused 1 2 "--context: '16K..8K' runs backwards" --context 16K..8K
 refused 1 2 "--context: '99999999999999999999' is not allowed" --context 99999999999999999999
@@ -45,6 +48,8 @@ refused 1 2 "--set.*hbm.bandwidth_gbps.*'fast'" --set hbm.bandwidth_gbps=fast
 refused 1 2 "--set.*ipcq.slots.*'0'" --set ipcq.slots=0
 refused 1 2 "--set.*dma.channels.*'65'" --set dma.channels=65
 refused 1 2 "nowhere.yaml" --config nowhere.yaml
+refused 1 2 "'nowhere' is no file .* installed are ahbm-sip, ideal-collective, .*looked in .*/configs" \
+    --config nowhere
 refused 1 2 "--set scheduler.tile_n: '4096': scratch.capacity_bytes does not hold" \
     --set scheduler.tile_n=4096
 
@@ -98,10 +103,10 @@ refused 17 2 "17 ranks for 16 CUBEs" --case 1
 refused 3 2 "3 ranks for 2 CUBEs" --set topology.cubes_x=2 --set topology.cubes_y=1 \
     --cubes-per-group 1
 
-# ---- a kernel that cannot work: the run fails, with kernel, PE and line ----
-refused 1 1 "kernel decode, CUBE [0-9]+ PE [0-9]+, command [0-9]+ \(kernels/attention.c:[0-9]+\)" \
+# ---- a kernel that cannot work: refused before anything runs, with case, kernel, PE and line ----
+refused 1 2 "case 2: context 8192: kernel decode, CUBE [0-9]+ PE [0-9]+, command [0-9]+ \([^ ]*kernels/attention.c:[0-9]+\)" \
     --case 2 --form one-shot
-refused 4 1 "kernel decode, CUBE [0-9]+ PE [0-9]+, command [0-9]+ \(kernels/attention.c:[0-9]+\)" \
+refused 4 2 "case 2: context 8192: kernel decode, CUBE [0-9]+ PE [0-9]+, command [0-9]+ \([^ ]*kernels/attention.c:[0-9]+\)" \
     --case 2 --form one-shot
 
 # ---- without MPI ----
@@ -123,7 +128,10 @@ if OMPI_MCA_pml=none "$AHBM_PDES" --quiet --output "$work/x.h5" >/dev/null 2>&1;
 fi
 rm -rf "$work"/x.h5*
 alone "^Usage: .*ahbm-pdes" --help
+alone "^Usage: .*ahbm-pdes" -h
 alone "^ahbm-pdes [0-9]+\.[0-9]+\.[0-9]+$" --version
+alone "^ahbm-pdes [0-9]+\.[0-9]+\.[0-9]+$" -V
+alone "^decode case 1 context 8192 batch 2 kernel decode$" --dry-run --context 4k..8k --batch 2
 alone "^decode " --list-kernels
 alone "^  bandwidth_gbps: 1200$" --print-config
 alone "^  slots: 7$" --print-config --set ipcq.slots=7
@@ -149,7 +157,13 @@ for arguments in --help --version --list-kernels --print-config --dry-run \
         (cd "$work" && "$AHBM_PDES" $arguments) 2>"$work/err" || status=$?
         echo $status >"$work/status"
     } | true || true
-    unheard "Broken pipe"
+    case $arguments in
+    *--output*) unheard "Broken pipe" ;; # a run's summary is lost
+    *)                                   # who lists has been heard as far as anyone cared
+        [ "$(cat "$work/status")" = 141 ] || fail "status $(cat "$work/status")"
+        [ ! -s "$work/err" ] || fail "says: $(head -3 "$work/err")"
+        ;;
+    esac
 done
 (cd "$work" && "$AHBM_PDES" --case 3 --output b.h5) >"$work/out" &&
     (cd "$work" && h5diff --exclude-path /run a.h5 b.h5) || fail "the result file is not complete"
@@ -161,11 +175,26 @@ echo "print-config reads back"
 "$AHBM_PDES" --print-config --config "$work/seven.yaml" | grep -q "^  slots: 7$" ||
     fail "slots are lost"
 
+echo "variables that a launcher would set, without one: the program speaks all the same"
+for variables in SLURM_PROCID=1 "SLURM_PROCID=3 SLURM_NTASKS=4 SLURM_JOB_ID=7" PMI_RANK=1 PMIX_RANK=2 \
+    OMPI_COMM_WORLD_RANK=1 "OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2"; do
+    env $variables "$AHBM_PDES" --version | grep -q "^ahbm-pdes " || fail "$variables --version"
+    status=0
+    env $variables "$AHBM_PDES" --frobnicate 2>"$work/err" || status=$?
+    [ $status = 2 ] && grep -q frobnicate "$work/err" || fail "$variables --frobnicate"
+done
+rm -f "$work/err"
+
 echo "these, too, are said once by several ranks"
 [ "$(launch 4 --version | wc -l)" = 1 ] || fail "--version"
 [ "$(launch 4 --dry-run --case 1 | wc -l)" = 1 ] || fail "--dry-run"
 
 # ---- what works ----
+echo "a summary names the file"
+launch 1 --case 3 >"$work/out" || fail "a bare run"
+grep -q "^result file: ahbm-pdes.h5$" "$work/out" || fail "says: $(tail -1 "$work/out")"
+rm -f "$work/ahbm-pdes.h5"
+
 echo "the summary goes to standard output once, whatever the number of ranks"
 for ranks in 1 4; do
     launch "$ranks" --case 3 --format json --output "$work/a.h5" >"$work/out" 2>"$work/err"

@@ -81,6 +81,26 @@ static void test_interleaved(void)
     }
 }
 
+/* On one stack, whether the one before returned or exited in the middle. */
+static void test_restart(void)
+{
+    struct counter *counter = start(leave, 2);
+    for (int i = 0; i < 100; i++) {
+        CU_ASSERT_FALSE(coroutine_resume(counter->coroutine));
+        CU_ASSERT_EQUAL(counter->value, 1);
+        counter->value = 0;
+        coroutine_restart(counter->coroutine, count, counter);
+        CU_ASSERT_TRUE(coroutine_resume(counter->coroutine));
+        CU_ASSERT_TRUE(coroutine_resume(counter->coroutine));
+        CU_ASSERT_EQUAL(counter->value, 2);
+        CU_ASSERT_FALSE(coroutine_resume(counter->coroutine));
+        CU_ASSERT_EQUAL(counter->value, -1);
+        coroutine_restart(counter->coroutine, leave, counter);
+    }
+    CU_ASSERT_FALSE(coroutine_resume(counter->coroutine));
+    stop(counter);
+}
+
 static int mappings(void)
 {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -106,4 +126,5 @@ static void test_stacks_are_released(void)
 }
 
 CHECK_MAIN("tl/coroutine", CHECK_TEST(test_yields_and_ends), CHECK_TEST(test_exit),
-           CHECK_TEST(test_interleaved), CHECK_TEST(test_stacks_are_released))
+           CHECK_TEST(test_interleaved), CHECK_TEST(test_restart),
+           CHECK_TEST(test_stacks_are_released))
