@@ -23,9 +23,9 @@
 #include "values/engine.h"
 
 enum {
-    SAMPLE_PES = 64, /* of a group, whose programs are looked at */
-    SAMPLE_COMMANDS = 1 << 20 /* of each, with values */,
-    PENDING_EVENTS = 4, /* of a PE */
+    SAMPLE_PES = 64,           /* of a group, whose programs are looked at */
+    SAMPLE_COMMANDS = 1 << 16, /* of each, at least, with values */
+    PENDING_EVENTS = 4,        /* of a PE */
 };
 
 /* Measured: what a process has before and beside a study, and what BLAS adds. */
@@ -48,6 +48,7 @@ struct sample {
     const struct problem *problem;
     const struct study_options *options;
     struct walk sum, most; /* of a group; of one CUBE */
+    uint64_t left;         /* commands that there is memory for: more need not be looked at */
 };
 
 static uint64_t larger(uint64_t a, uint64_t b)
@@ -76,11 +77,12 @@ static void look_at(struct walk *walk, const struct command *command)
 }
 
 /* Runs a program to its end, or as far as it is recorded ahead. */
-static struct walk walk_program(const struct sample *sample, uint32_t within, uint32_t pe)
+static struct walk walk_program(struct sample *sample, uint32_t within, uint32_t pe)
 {
     struct walk walk = {0};
     struct study_options few = *sample->options;
     uint64_t ahead = few.record_ahead, most = few.verify ? larger(SAMPLE_COMMANDS, ahead) : ahead;
+    most = time_min(most, sample->left);
     bool ended = false;
     few.record_ahead = (uint32_t)time_min(ahead, STUDY_DEFAULT_RECORD_AHEAD);
     struct program *program = traffic_program(sample->problem, &few, 0, within, within, pe);
@@ -90,6 +92,7 @@ static struct walk walk_program(const struct sample *sample, uint32_t within, ui
         if (!ended)
             look_at(&walk, command);
     }
+    sample->left -= time_min(sample->left, walk.commands);
     walk.scratch = program->scratch_high_water;
     program->ops->destroy(program);
     uint32_t stacks = (walk.commands > ahead) + (walk.records >= OUTLOOK_RECORDS);
@@ -180,6 +183,8 @@ struct estimate estimate_case(const struct hw_params *params, const struct study
     struct estimate estimate = {{0}, 0, 0, 0};
     problem_init(&problem, params, options, case_number, longest(options));
     struct sample sample = {.problem = &problem, .options = options};
+    sample.left =
+        time_min(room_of_process().bytes, room_of_node("").bytes) / sizeof(struct command);
     uint64_t cubes = pieces_of(geometry_cubes(&params->geometry), ranks);
     take_sample(&sample);
     struct walk programs = of_cubes(&sample, cubes);
@@ -219,18 +224,18 @@ static double mib(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-static bool check_room(const struct estimate *estimate, uint64_t needed, uint32_t ranks,
-                       struct room room, struct error *err)
+static bool check_room(const struct estimate *estimate, const char *what, uint64_t needed,
+                       uint32_t ranks, struct room room, struct error *err)
 {
     uint32_t most = greatest(estimate);
     if (needed <= room.bytes)
         return true;
-    return error_set(
-        err, ERROR_USAGE,
-        "this run needs about %.0f MiB more memory (%u rank%s of %.0f MiB here), and %s "
-        "leaves %.0f MiB; the most, %.0f MiB of a rank, is for %s (%s)",
-        mib(needed), ranks, ranks == 1 ? "" : "s", mib(estimate->total), room.what, mib(room.bytes),
-        mib(estimate->bytes[most]), parts[most].what, parts[most].key);
+    return error_set(err, ERROR_USAGE,
+                     "this run needs about %.0f MiB more %s (%u rank%s of %.0f MiB), and %s "
+                     "leaves %.0f MiB; the most, %.0f MiB of a rank, is for %s (%s)",
+                     mib(needed), what, ranks, ranks == 1 ? "" : "s", mib(estimate->total),
+                     room.what, mib(room.bytes), mib(estimate->bytes[most]), parts[most].what,
+                     parts[most].key);
 }
 
 static bool check_mappings(const struct estimate *estimate, struct error *err)
@@ -249,8 +254,9 @@ static bool check(const struct estimate *estimate, uint32_t here, struct error *
 {
     uint64_t mine = estimate->total - PRESENT_BYTES;
     here = here > 0 ? here : 1; /* not told */
-    return check_room(estimate, mine + estimate->reserved, 1, room_of_process(), err) &&
-           check_room(estimate, mine * here, here, room_of_node(""), err) &&
+    return check_room(estimate, "address space", mine + estimate->reserved, 1, room_of_process(),
+                      err) &&
+           check_room(estimate, "memory", mine * here, here, room_of_node(""), err) &&
            check_mappings(estimate, err);
 }
 

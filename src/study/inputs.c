@@ -44,9 +44,9 @@ static bool check_kernel(const struct tensors *tensors, const struct hw_params *
         struct problem problem;
         problem_init(&problem, params, options, 1, options->contexts[i]);
         struct tensors_shape shape = {
-            .requests = (uint64_t)problem_batches(&problem) * problem.launch.batch,
+            .requests = problem_requests(&problem),
             .query_heads = params->model.query_heads,
-            .kv_heads = params->model.kv_heads,
+            .kv_heads = problem_kv_heads(&problem),
             .query_len = problem.launch.query_len,
             .context = problem.launch.context,
             .head_dim = problem.launch.head_dim,

@@ -8,14 +8,45 @@ static uint32_t kv_heads(const struct problem *problem)
     return (uint32_t)problem->params->model.kv_heads;
 }
 
-uint32_t problem_request(const struct problem *problem, uint32_t group, uint32_t request)
+/* Query heads of a group that the launch counts as requests, each with K and V of its own. */
+static uint32_t heads_apart(const struct problem *problem)
 {
-    return group / kv_heads(problem) * problem->launch.batch + request;
+    uint32_t heads = (uint32_t)problem->params->model.query_heads / kv_heads(problem);
+    return problem->kernel->heads_apart ? heads : 1;
 }
 
-uint32_t problem_kv_head(const struct problem *problem, uint32_t group)
+static uint32_t batch(const struct problem *problem)
 {
-    return group % kv_heads(problem);
+    return problem->launch.batch / heads_apart(problem);
+}
+
+uint32_t problem_request(const struct problem *problem, uint32_t group, uint32_t request)
+{
+    return group / kv_heads(problem) * batch(problem) + request / heads_apart(problem);
+}
+
+uint32_t problem_kv_head(const struct problem *problem, uint32_t group, uint32_t request)
+{
+    uint32_t apart = heads_apart(problem);
+    return group % kv_heads(problem) * apart + request % apart;
+}
+
+uint32_t problem_kv_heads(const struct problem *problem)
+{
+    return kv_heads(problem) * heads_apart(problem);
+}
+
+uint32_t problem_requests(const struct problem *problem)
+{
+    return problem_batches(problem) * batch(problem);
+}
+
+uint32_t problem_find(const struct problem *problem, uint32_t request, uint32_t kv_head,
+                      uint32_t *within)
+{
+    uint32_t apart = heads_apart(problem);
+    *within = request % batch(problem) * apart + kv_head % apart;
+    return request / batch(problem) * kv_heads(problem) + kv_head / apart;
 }
 
 uint32_t problem_batches(const struct problem *problem)
@@ -40,7 +71,7 @@ static void map_queries(const struct seat *seat, enum value_tensor tensor, uint3
         .tensor = tensor,
         .layout = LAYOUT_ROWS,
         .request = problem_request(seat->problem, seat->group, request),
-        .head = problem_kv_head(seat->problem, seat->group) * launch->group_heads,
+        .head = problem_kv_head(seat->problem, seat->group, request) * launch->group_heads,
         .head_step = 1,
         .rows = (uint64_t)launch->group_heads * launch->query_len,
         .rows_per_head = launch->query_len,
@@ -65,7 +96,7 @@ static void map_shard(const struct seat *seat, enum value_tensor tensor, uint32_
         .layout = tensor == VALUE_K ? LAYOUT_TRANSPOSED : LAYOUT_ROWS,
         .block = launch->tile,
         .request = problem_request(seat->problem, seat->group, request),
-        .head = problem_kv_head(seat->problem, seat->group),
+        .head = problem_kv_head(seat->problem, seat->group, request),
         .rows = tokens,
         .rows_per_head = tokens,
         .token = placement_token(ranks, rank, start, 0),
@@ -109,7 +140,8 @@ static void map_block(const struct seat *seat, enum value_tensor tensor, uint32_
         .tensor = tensor,
         .layout = LAYOUT_ROWS,
         .request = problem_request(seat->problem, seat->group, request),
-        .head = problem_kv_head(seat->problem, seat->group) * launch->group_heads + seat->cube,
+        .head =
+            problem_kv_head(seat->problem, seat->group, request) * launch->group_heads + seat->cube,
         .head_step = launch->group_cubes,
         .rows = (uint64_t)heads * block->count,
         .rows_per_head = block->count,
@@ -141,7 +173,7 @@ static void map_tile(const struct seat *seat, enum value_tensor tensor, uint32_t
         .layout = tensor == VALUE_K ? LAYOUT_TRANSPOSED : LAYOUT_ROWS,
         .block = tile.width,
         .request = problem_request(seat->problem, seat->group, request),
-        .head = problem_kv_head(seat->problem, seat->group),
+        .head = problem_kv_head(seat->problem, seat->group, request),
         .rows = tile.width,
         .rows_per_head = tile.width,
         .token = tile.first,

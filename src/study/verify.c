@@ -117,7 +117,7 @@ static struct reference_block block_of(const struct verification *verify, uint64
     uint32_t group = (uint32_t)(pair / problem->launch.batch);
     uint32_t request = (uint32_t)(pair % problem->launch.batch);
     return (struct reference_block){problem_request(problem, group, request),
-                                    problem_kv_head(problem, group), first,
+                                    problem_kv_head(problem, group, request), first,
                                     (uint32_t)least(verify->block_rows, verify->rows - first)};
 }
 
@@ -128,9 +128,10 @@ static struct reference_block block_of(const struct verification *verify, uint64
 static void compute_chunk(struct verification *verify, const struct reference_block *block,
                           uint64_t chunk, double *state)
 {
-    const struct tl_launch *launch = &verify->point->problem->launch;
     struct reference_problem problem = verify->reference;
-    problem.context = placement_context(launch, block->request % launch->batch);
+    uint32_t within;
+    problem_find(verify->point->problem, block->request, block->kv_head, &within);
+    problem.context = placement_context(&verify->point->problem->launch, within);
     if (chunk < reference_chunks(problem.context)) {
         reference_chunk(&problem, block, chunk, state, verify->err);
         return;
@@ -197,9 +198,9 @@ static uint64_t unit_of_row(const struct verification *verify, const struct valu
 {
     const struct problem *problem = verify->point->problem;
     const struct tl_launch *launch = &problem->launch;
-    uint64_t kv_heads = problem->params->model.kv_heads;
-    uint64_t group = row->request / launch->batch * kv_heads + row->head / launch->group_heads;
-    uint64_t pair = group * launch->batch + row->request % launch->batch;
+    uint32_t request, group = problem_find(problem, (uint32_t)row->request,
+                                           row->head / launch->group_heads, &request);
+    uint64_t pair = (uint64_t)group * launch->batch + request;
     uint64_t index = row->head % launch->group_heads * (uint64_t)launch->query_len + row->token;
     *within = index % verify->block_rows;
     return pair * verify->blocks + index / verify->block_rows;
@@ -356,9 +357,10 @@ static bool open_output(const struct verification *verify)
 {
     const struct problem *problem = verify->point->problem;
     const struct tl_launch *launch = &problem->launch;
-    uint64_t heads = least(problem->groups, problem->params->model.kv_heads);
-    uint64_t dims[4] = {(uint64_t)problem_batches(problem) * launch->batch,
-                        heads * launch->group_heads, launch->query_len, launch->head_dim};
+    uint64_t kv_heads = problem_kv_heads(problem), groups = problem->params->model.kv_heads;
+    uint64_t heads = least(problem->groups, groups) * (kv_heads / groups);
+    uint64_t dims[4] = {problem_requests(problem), heads * launch->group_heads, launch->query_len,
+                        launch->head_dim};
     return verify->output == NULL || results_output_open(verify->output, dims, verify->err);
 }
 
