@@ -6,8 +6,6 @@ import os
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # no __pycache__ in the source tree
-
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 

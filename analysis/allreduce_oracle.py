@@ -15,6 +15,7 @@ TB/s and the way of each piece through scratch at 1000 TB/s. Exit status 1 when 
 import argparse
 import sys
 
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _program import Program, add_program_option
 
 KIB, MIB = 1 << 10, 1 << 20

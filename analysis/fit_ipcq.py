@@ -8,6 +8,7 @@ leaves free does not hold, or the machine file has other values; 2 bad usage.
 
 import sys
 
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _common import Parser, die
 from _program import Program, RunError, add_program_option, in_parallel, set_copy_costs, shapes
 

@@ -7,7 +7,9 @@ Prints them, or with --update puts each between its two marks in the document
 """
 
 import tempfile
+import sys
 
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _program import in_parallel, shapes
 from _tables import run, table
 

@@ -10,7 +10,9 @@ Exit status: 0 done; 2 bad usage or input.
 """
 
 import os
+import sys
 
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _common import Parser, die, need_packages
 
 need_packages("numpy", "h5py")

@@ -11,6 +11,9 @@ Draws those that the files have points for. Exit status: 0 done, 1 a figure coul
 the files or an option are wrong.
 """
 
+import sys
+
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _common import Parser, die
 from _critical_path import TraceError
 from _figures import (BLUE, CASE_LABELS, CASE_LINES, GREEN, ORANGE, RED, SKY, add_output_options,

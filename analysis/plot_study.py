@@ -6,6 +6,9 @@ study-context shows latency over context when the file has several. Exit status:
 1 a figure could not be written, 2 the file or an option is wrong.
 """
 
+import sys
+
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _common import Parser, die
 from _figures import (BLUE, CASE_LABELS, CASE_LINES, GREEN, MIB, ORANGE, RED, TALL_SIZE,
                       add_output_options, make_folder, new_figure, save, set_cases, style, tokens)

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _program import mpi_environment
 
 # The cluster of the projection.
@@ -32,7 +33,7 @@ def simulate(program, cubes, ranks, context, extra=(), case=4):
                    "--format", "json", "--output", os.path.join(folder, "out.h5"),
                    "--set", f"topology.sips_x={columns}", "--set", f"topology.sips_y={rows}", *extra]
         if ranks > 1:
-            command = ["mpirun", "-q", "--oversubscribe", "-np", str(ranks)] + command
+            command = ["mpirun", "--oversubscribe", "-np", str(ranks)] + command
         done = subprocess.run(command, capture_output=True, text=True, check=False,
                               env=mpi_environment())
     if done.returncode != 0:

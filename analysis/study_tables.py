@@ -7,7 +7,9 @@ Prints them, or with --update puts each between its two marks in the document
 """
 
 import functools
+import sys
 
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _common import die
 from _program import RunError, in_parallel, set_copy_costs, shapes
 from _tables import run, table

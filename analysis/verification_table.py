@@ -9,6 +9,7 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True  # before the first import of this folder: no __pycache__ in it
 from _common import Parser, die
 from _program import REPOSITORY, Program, RunError, add_program_option, in_parallel
 

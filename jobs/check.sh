@@ -11,10 +11,10 @@ jobs=$(nproc)
 
 install_packages "${packages[@]}" "${packages_lint[@]}"
 configure "$source_dir/build" -DCMAKE_BUILD_TYPE=Release -DAHBM_WERROR=ON -DBUILD_TESTING=ON
-cmake --build "$source_dir/build" --parallel "$jobs"
+build "$source_dir/build"
 configure "$source_dir/build-sanitize" -DCMAKE_BUILD_TYPE=Debug -DAHBM_WERROR=ON \
     -DAHBM_SANITIZE=address,undefined -DBUILD_TESTING=ON
-cmake --build "$source_dir/build-sanitize" --parallel "$jobs"
+build "$source_dir/build-sanitize"
 allow_root
 
 # A test that takes its time alone marks itself RUN_SERIAL (tests/CMakeLists.txt).

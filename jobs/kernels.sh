@@ -28,4 +28,6 @@ done
 run_study prefill-32k --phase prefill --case 1,2,3,4 --shards zigzag --context 32K --trace none
 run_study prefill-32k-striped --phase prefill --case 1,2 --shards striped --context 32K --trace none
 
+say "figures"
 "$python" "$source_dir/analysis/plot_kernels.py" "$results"/*.h5 --output-dir "$results/figures"
+say "done: $results"

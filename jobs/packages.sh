@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# What a Debian 12 or Ubuntu machine needs, and how the scripts of this folder use it. Sourced by
+# What a Debian or Ubuntu machine needs, and how the scripts of this folder use it. Sourced by
 # them with `source_dir` set to the source tree.
 
 # To build, run, draw and test.
@@ -23,6 +23,11 @@ as_root() {
     fi
 }
 
+# say TEXT: what the script does now, and how long it has been running.
+say() {
+    printf '== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60))
+}
+
 # install_packages NAME...: does nothing when all are there.
 install_packages() {
     local name missing=()
@@ -35,10 +40,16 @@ install_packages() {
             missing+=("$name")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
-    echo "installing ${missing[*]}"
+    say "looking for packages"
     as_root apt-get -qq update
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends \
-        "${missing[@]}" >/dev/null
+    say "installing ${#missing[@]} packages and what they need, a few minutes: ${missing[*]}"
+    # apt's own words, a line now and then: so many that it shows that it goes on
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends \
+        "${missing[@]}" </dev/null |
+        awk '/^(Fetched|E:|W:)/ { print; fflush() }
+             /^(Get|Unpacking|Setting up)/ && ++seen % 25 == 0 {
+                 printf "   %d steps, %s %s\n", seen, $1, $2; fflush() }'
+    say "installed"
 }
 
 # configure FOLDER OPTION...: with Ninja where it is installed and the folder is new.
@@ -49,6 +60,15 @@ configure() {
         generator=(-G Ninja)
     fi
     cmake -S "$source_dir" -B "$folder" "${generator[@]}" "$@" >/dev/null
+}
+
+# build FOLDER [OPTION...]: with a line now and then.
+build() {
+    local folder=$1
+    shift
+    say "building in $folder"
+    cmake --build "$folder" --parallel "$(nproc)" "$@" |
+        awk '!/^\[[0-9]+\/[0-9]+\]|^\[ *[0-9]+%\]/ || ++seen % 50 == 0 { print; fflush() }'
 }
 
 # Open MPI refuses to run as root unless told twice that it is meant.
@@ -77,7 +97,7 @@ prepare_study() {
     install_packages "${packages[@]}"
     python=$(find_python)
     configure "$source_dir/build"
-    cmake --build "$source_dir/build" --target ahbm-pdes --parallel "$(nproc)"
+    build "$source_dir/build" --target ahbm-pdes
     allow_root
     mkdir -p "$results"
 }
@@ -86,6 +106,8 @@ prepare_study() {
 run_study() {
     local name=$1
     shift
-    mpirun --oversubscribe -q -np "$ranks" "$source_dir/build/ahbm-pdes" "$@" \
+    say "$name: ahbm-pdes $*"
+    mpirun --oversubscribe -np "$ranks" "$source_dir/build/ahbm-pdes" "$@" \
         --output "$results/$name.h5" </dev/null | tee "$results/$name.txt"
+    echo
 }

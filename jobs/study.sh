@@ -15,8 +15,8 @@ prepare_study
 
 run_study study --case all
 run_study sweep --case all --context 8K..1M
-# The second file has the first one's context among others: the same bars, and latency over context.
-for name in study sweep; do
-    "$python" "$source_dir/analysis/plot_study.py" "$results/$name.h5" \
-        --output-dir "$results/figures"
-done
+# The sweep has the first file's context among others: the bars of that one, and latency over context.
+say "figures"
+"$python" "$source_dir/analysis/plot_study.py" "$results/sweep.h5" --context 8192 \
+    --output-dir "$results/figures"
+say "done: $results"

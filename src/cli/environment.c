@@ -1,6 +1,7 @@
 #include "cli/environment.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* The first of the variables that is set to a number. */
@@ -44,10 +45,20 @@ static uint32_t cpus_here(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
+/* Whether all ranks are known to be on this node: one whose launcher is unknown may not be. */
+static bool all_here(void)
+{
+    bool told = getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("SLURM_STEP_NUM_TASKS") != NULL;
+    return environment_ranks_here() == environment_ranks() &&
+           (told || getenv("PMIX_RANK") == NULL);
+}
+
 void environment_prepare(void)
 {
     if (environment_ranks_here() > cpus_here())
         setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-    setenv("OMPI_MCA_io", "romio321", 0);
+    if (all_here())
+        setenv("OMPI_MCA_btl", "^tcp", 0);
+    setenv("OMPI_MCA_io", "^ompio", 0); /* leaves ROMIO, whose name has its version in it */
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
 }

@@ -12,7 +12,8 @@ uint32_t environment_ranks(void);
 uint32_t environment_ranks_here(void);
 
 /* Chooses MPI's and HDF5's settings, each unless the user already did: ranks that outnumber their
- * CPUs yield while they wait; files go through ROMIO, whose errors are reported (docs/adr/0005);
+ * CPUs yield while they wait; ranks of one node do not look for networks; files go through ROMIO,
+ * whose errors are reported (docs/adr/0005);
  * HDF5 takes no file locks. */
 void environment_prepare(void);
 

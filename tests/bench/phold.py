@@ -8,7 +8,7 @@ per second, the ratio of the medians, and the summed memory of W1 at 16 ranks ab
 that only starts MPI. In COMMAND these words are replaced: {np} {units} {units_per_rank} {events} {end}.
 REGEX's first group is the baseline's rate in events per second. For ROSS, built apart:
 
-    --baseline 'mpirun -q --oversubscribe -np {np} PATH/phold --synch=2 --nlp={units_per_rank}
+    --baseline 'mpirun --oversubscribe -np {np} PATH/phold --synch=2 --nlp={units_per_rank}
         --start-events={events} --mean=1.0 --lookahead=0.1 --remote=0.25 --end={end}'
     --baseline-rate 'Event Rate \\(events/sec\\) +([0-9.]+)'
 """
@@ -24,6 +24,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "analysis"))
+sys.dont_write_bytecode = True  # no __pycache__ in analysis/
 from _program import mpi_environment  # noqa: E402
 
 WORKLOADS = {"W1": (16384, 1, 60), "W2": (16384, 16, 10), "W3": (1024, 1, 400)}
@@ -100,7 +101,7 @@ def main():
     parser.add_argument("--ranks", type=lambda text: [int(n) for n in text.split(",")],
                         default=[1, 2, 16])
     parser.add_argument("--workloads", type=lambda text: text.split(","), default=list(WORKLOADS))
-    parser.add_argument("--mpirun", default="mpirun -q --oversubscribe")
+    parser.add_argument("--mpirun", default="mpirun --oversubscribe")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one run")
     parser.add_argument("--extra", type=shlex.split, default=[],
                         help="more options of bench_phold, e.g. '--transport mpi'")

@@ -23,6 +23,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "analysis"))
+sys.dont_write_bytecode = True  # no __pycache__ in analysis/
 from _program import mpi_environment  # noqa: E402
 
 MIB = 1024 * 1024
@@ -38,7 +39,7 @@ class Bench:
 
     def once(self, launcher, arguments, ranks=None):
         """Wall seconds around mpirun, and the facts of the run."""
-        command = ["mpirun", "-q", *launcher, "-np", str(ranks or self.options.ranks),
+        command = ["mpirun", *launcher, "-np", str(ranks or self.options.ranks),
                    self.options.program, "--format", "json", "--output", self.output, *arguments]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.perf_counter()

@@ -4,11 +4,15 @@
 set -u
 : "${AHBM_PDES:?the program}" "${AHBM_SOURCE_DIR:?the repository}"
 export AHBM_PDES MPLCONFIGDIR
-analysis=$AHBM_SOURCE_DIR/analysis
 work=$(mktemp -d) || exit 1
 MPLCONFIGDIR=$work/matplotlib
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM
+# On a copy, which shows what the scripts leave behind, whatever the user's Python is told.
+unset PYTHONDONTWRITEBYTECODE PYTHONPYCACHEPREFIX
+mkdir "$work/tree" && cp -r "$AHBM_SOURCE_DIR/analysis" "$AHBM_SOURCE_DIR/configs" "$work/tree" || exit 1
+rm -rf "$work/tree/analysis/__pycache__"
+analysis=$work/tree/analysis
 
 python=
 for candidate in /usr/bin/python3 "$(command -v python3)"; do
@@ -77,7 +81,7 @@ plot two.h5 --output-dir png --format png --context 4096 >/dev/null || fail "PNG
 
 # The counts in the figures are those of the summary: from the file, group 0 alone.
 "$AHBM_PDES" --quiet --cubes-per-group 4 --output four.h5 || fail "a run"
-"$python" - "$analysis" >counts <<'EOF' || fail "counts of a group"
+"$python" -B - "$analysis" >counts <<'EOF' || fail "counts of a group"
 import sys
 sys.path.insert(0, sys.argv[1])
 from _study_file import StudyFile
@@ -126,7 +130,7 @@ plot_kernels batch.h5 cases.h5 --output-dir some --format svg >/dev/null || fail
     decode,decode-pipelined,decode-fanout,prefill,prefill-rotate,prefill-fanout || fail "a run"
 "$AHBM_PDES" --quiet --gemm dot --reduce-pe tree --mlo packed --tile 128 --context 5000 \
     --output dots.h5 || fail "a run"
-"$python" - "$analysis" >sums <<'EOF' || fail "stages that sum to the latency"
+"$python" -B - "$analysis" >sums <<'EOF' || fail "stages that sum to the latency"
 import sys
 sys.path.insert(0, sys.argv[1])
 from _points import Points

@@ -24,13 +24,17 @@ launch() { # launch RANKS ARGUMENTS: in the working folder, ended after a minute
     if [ "$ranks" = 1 ]; then
         (cd "$work" && timeout 60 "$AHBM_PDES" "$@")
     else
-        (cd "$work" && timeout 60 mpirun --oversubscribe -q -np "$ranks" "$AHBM_PDES" "$@")
+        (cd "$work" && timeout 60 mpirun --oversubscribe -np "$ranks" "$AHBM_PDES" "$@")
     fi
 }
 
-# Open MPI's event library says something of its own now and then when ranks leave with a status.
+# Leaves out what the launcher adds of its own when ranks leave with a status: notices between two
+# lines of dashes (mpirun of Open MPI 4, prterun of 5), words of its event library, empty lines.
 only_ours() { # only_ours FILE
-    sed -i '/^\[warn\] Epoll /d' "$1"
+    awk '/^-{20,}$/ { notice = !notice; next }
+         notice || /^\[warn\] Epoll / || /^$/ { next }
+         { print }' "$1" >"$1.ours"
+    mv "$1.ours" "$1"
 }
 
 fail() {

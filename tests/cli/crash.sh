@@ -51,7 +51,7 @@ for older in yes no; do
     if [ $older = yes ]; then
         echo "an older result" >"$work/x.h5"
     fi
-    (cd "$work" && exec mpirun --oversubscribe -q -np 4 "$AHBM_PDES" $long) >"$work/out" 2>&1 &
+    (cd "$work" && exec mpirun --oversubscribe -np 4 "$AHBM_PDES" $long) >"$work/out" 2>&1 &
     launcher=$!
     await_start
     ranks=($(pgrep -P "$launcher" || true))
@@ -118,7 +118,7 @@ await_end "$run" "$(now)" 5
 echo "SIGTERM to mpirun with 4 ranks"
 rm -rf "$work"/*
 echo "an older result" >"$work/x.h5"
-(cd "$work" && exec mpirun --oversubscribe -q -np 4 "$AHBM_PDES" $long) >"$work/out" 2>&1 &
+(cd "$work" && exec mpirun --oversubscribe -np 4 "$AHBM_PDES" $long) >"$work/out" 2>&1 &
 launcher=$!
 await_start
 started=$(now)

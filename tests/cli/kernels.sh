@@ -56,7 +56,7 @@ done
 (cd "$work" && cat $names) >"$work/apart"
 facts together "$AHBM_PDES" --kernel panels
 facts listed "$AHBM_PDES" --kernel "${names// /,}"
-facts ranks mpirun --oversubscribe -q -np 4 "$AHBM_PDES" --kernel panels
+facts ranks mpirun --oversubscribe -np 4 "$AHBM_PDES" --kernel panels
 for name in together listed ranks; do
     diff "$work/apart" "$work/$name" || fail "panels $name differ from panels apart"
 done

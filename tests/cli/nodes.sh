@@ -27,7 +27,7 @@ reference() {
 
 pretend() { # pretend RANKS_PER_NODE: the launches that follow
     place="nodes of $1"
-    launcher=(env "AHBM_RANKS_PER_NODE=$1" mpirun --oversubscribe -q -np 16)
+    launcher=(env "AHBM_RANKS_PER_NODE=$1" mpirun --oversubscribe -np 16)
 }
 
 reference --case 4
@@ -57,7 +57,7 @@ chmod +x "$work/agent"
 
 hosts() { # hosts NAME:RANKS,...: the launches that follow
     place=$1
-    launcher=(mpirun --oversubscribe -q --mca plm_rsh_agent "$work/agent" --mca btl "tcp,vader,self"
+    launcher=(mpirun --oversubscribe --mca plm_rsh_agent "$work/agent" --mca btl "tcp,vader,self"
         --mca btl_tcp_if_include lo --mca oob_tcp_if_include lo --host "$1" -np 16)
 }
 

@@ -157,7 +157,7 @@ expect 2 "dataset V: its type is none of f16, f32, f64 and u16" --context 300 --
 
 # Over ranks the same line once, and the same status.
 over_ranks() { # over_ranks STATUS TEXT FILE
-    mpirun --oversubscribe -q -np 3 "$program" --quiet --context 300 --tensors "$3" \
+    mpirun --oversubscribe -np 3 "$program" --quiet --context 300 --tensors "$3" \
         --output run.h5 2>err
     [ $? = "$1" ] && [ "$(grep -cF "$2" err)" = 1 ] && [ "$(grep -c . err)" = 1 ] ||
         { echo "on 3 ranks: $(cat err)"; failures=$((failures + 1)); }
