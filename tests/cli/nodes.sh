@@ -12,7 +12,7 @@ compare() {
     local transport=$1 status=0
     shift
     echo "$place: $transport: $*"
-    (cd "$work" && timeout 120 "${launcher[@]}" "$AHBM_PDES" --stats --output run.h5 "$@") \
+    (cd "$work" && patiently "${launcher[@]}" "$AHBM_PDES" --stats --output run.h5 "$@") \
         >"$work/out" 2>"$work/err" || status=$?
     [ "$status" = 0 ] || fail "status $status: $(tail -3 "$work/err")"
     grep -q "synchronisation over $transport" "$work/out" || fail "$(grep over "$work/out" || true)"
@@ -62,7 +62,7 @@ hosts() { # hosts NAME:RANKS,...: the launches that follow
 }
 
 hosts here:8,there:8
-if [ "$(timeout 60 "${launcher[@]}" hostname 2>/dev/null | sort -u | tr '\n' ' ')" != "here there " ]
+if [ "$(patiently "${launcher[@]}" hostname 2>/dev/null | sort -u | tr '\n' ' ')" != "here there " ]
 then
     [ "$failures" = 0 ] || conclude
     echo "skipped: mpirun cannot pass this machine for two here"
