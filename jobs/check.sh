@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds with warnings as errors and runs every test. The unit tests also
 # run under the address and undefined-behaviour sanitizers, first, so that ctest's closing lines of
-# the full run come last. Usage: jobs/check.sh
+# the full run come last; it follows whatever they end with. Usage: jobs/check.sh
+# AHBM_LONG_TESTS=1 in the environment: several tests do more of the same (docs/adr/0018).
 set -euo pipefail
 [ $# -eq 0 ] || { echo "usage: $0" >&2; exit 2; }
 source_dir=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,12 +15,21 @@ configure "$source_dir/build" -DCMAKE_BUILD_TYPE=Release -DAHBM_WERROR=ON -DBUIL
 build "$source_dir/build"
 configure "$source_dir/build-sanitize" -DCMAKE_BUILD_TYPE=Debug -DAHBM_WERROR=ON \
     -DAHBM_SANITIZE=address,undefined -DBUILD_TESTING=ON
-build "$source_dir/build-sanitize"
+build "$source_dir/build-sanitize" --target unit_tests
 allow_root
 
-# A test that takes its time alone marks itself RUN_SERIAL (tests/CMakeLists.txt).
+# What a test takes of the processors is told in tests/CMakeLists.txt.
 run_tests() {
     ctest --test-dir "$1" --output-on-failure --parallel "$jobs" "${@:2}" </dev/null
 }
-run_tests "$source_dir/build-sanitize" -R '^unit\.'
-run_tests "$source_dir/build"
+sanitized=0 status=0
+say "the unit tests with sanitizers"
+run_tests "$source_dir/build-sanitize" -R '^unit\.' || sanitized=$?
+say "all tests"
+run_tests "$source_dir/build" || status=$?
+if [ "$sanitized" != 0 ]; then
+    echo "$0: the unit tests with sanitizers failed, see above" \
+        "($source_dir/build-sanitize/Testing/Temporary/LastTestsFailed.log)" >&2
+    status=$sanitized
+fi
+exit "$status"

@@ -18,20 +18,26 @@ finish() {
     rm -rf "$work"
 }
 
-launch() { # launch RANKS ARGUMENTS: in the working folder, ended after a minute
+# Time on the clock tells nothing of a hang where the machine may be loaded. A process that goes on
+# for so much time of a processor hangs; one that waits for ever is ended after an hour.
+patiently() { # patiently COMMAND...
+    (ulimit -St 600 && exec timeout 3600 "$@")
+}
+
+launch() { # launch RANKS ARGUMENTS: in the working folder
     local ranks=$1
     shift
     if [ "$ranks" = 1 ]; then
-        (cd "$work" && timeout 60 "$AHBM_PDES" "$@")
+        (cd "$work" && patiently "$AHBM_PDES" "$@")
     else
-        (cd "$work" && timeout 60 mpirun --oversubscribe -np "$ranks" "$AHBM_PDES" "$@")
+        (cd "$work" && patiently mpirun --oversubscribe -np "$ranks" "$AHBM_PDES" "$@")
     fi
 }
 
 # Leaves out what the launcher adds of its own when ranks leave with a status: notices between two
 # lines of dashes (mpirun of Open MPI 4, prterun of 5), words of its event library, empty lines.
 only_ours() { # only_ours FILE
-    awk '/^-{20,}$/ { notice = !notice; next }
+    awk '/^--------------------+$/ { notice = !notice; next }
          notice || /^\[warn\] Epoll / || /^$/ { next }
          { print }' "$1" >"$1.ours"
     mv "$1.ours" "$1"
