@@ -196,8 +196,17 @@ static uint64_t reaction(const struct lp *lp, uint32_t to)
 static lp_handler *const handlers[KINDS] = {handle, handle};
 static const char *const names[KINDS] = {"step", "burst"};
 static const struct lp_model models[2] = {
-    {handlers, names, KINDS, promise, NULL, reaction, false},
-    {handlers, names, KINDS, promise, NULL, reaction, true},
+    {.handlers = handlers,
+     .names = names,
+     .kinds = KINDS,
+     .promise = promise,
+     .reaction = reaction},
+    {.handlers = handlers,
+     .names = names,
+     .kinds = KINDS,
+     .promise = promise,
+     .reaction = reaction,
+     .memoryless = true},
 };
 
 static void make_graph(struct program *program, uint64_t *random)
