@@ -159,7 +159,7 @@ apart() { # apart STATUS PATTERN ARGUMENTS: three ranks, each in its own folder
     local wanted=$1 pattern=$2 status=0
     shift 2
     echo "apart: $*"
-    timeout 60 mpirun --oversubscribe -q -np 3 sh "$given/each.sh" "$AHBM_PDES" --quiet \
+    timeout 60 mpirun --oversubscribe -np 3 sh "$given/each.sh" "$AHBM_PDES" --quiet \
         --output "$given/x.h5" "$@" >"$given/out" 2>"$given/err" || status=$?
     only_ours "$given/err"
     [ "$status" = "$wanted" ] || fail "status $status: $(head -3 "$given/err")"

@@ -11,7 +11,7 @@ mkdir "$dir"
 run() {
     local ranks=$1 name=$2 launcher=()
     shift 2
-    [ "$ranks" = 1 ] || launcher=(mpirun --oversubscribe -q -np "$ranks")
+    [ "$ranks" = 1 ] || launcher=(mpirun --oversubscribe -np "$ranks")
     status=0
     (cd "$dir" && timeout 120 "${launcher[@]}" env "${fault[@]}" "$AHBM_PDES" $small "$name" "$@") \
         >"$out" 2>"$err" || status=$?
