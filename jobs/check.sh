@@ -11,11 +11,11 @@ source_dir=$(cd "$(dirname "$0")/.." && pwd)
 jobs=$(nproc)
 
 install_packages "${packages[@]}" "${packages_lint[@]}"
-configure "$source_dir/build" -DCMAKE_BUILD_TYPE=Release -DAHBM_WERROR=ON -DBUILD_TESTING=ON
-build "$source_dir/build"
-configure "$source_dir/build-sanitize" -DCMAKE_BUILD_TYPE=Debug -DAHBM_WERROR=ON \
+configure "$build_dir" -DCMAKE_BUILD_TYPE=Release -DAHBM_WERROR=ON -DBUILD_TESTING=ON
+build "$build_dir"
+configure "$build_dir-sanitize" -DCMAKE_BUILD_TYPE=Debug -DAHBM_WERROR=ON \
     -DAHBM_SANITIZE=address,undefined -DBUILD_TESTING=ON
-build "$source_dir/build-sanitize" --target unit_tests
+build "$build_dir-sanitize" --target unit_tests
 allow_root
 
 # What a test takes of the processors is told in tests/CMakeLists.txt.
@@ -24,12 +24,12 @@ run_tests() {
 }
 sanitized=0 status=0
 say "the unit tests with sanitizers"
-run_tests "$source_dir/build-sanitize" -R '^unit\.' || sanitized=$?
+run_tests "$build_dir-sanitize" -R '^unit\.' || sanitized=$?
 say "all tests"
-run_tests "$source_dir/build" || status=$?
+run_tests "$build_dir" || status=$?
 if [ "$sanitized" != 0 ]; then
     echo "$0: the unit tests with sanitizers failed, see above" \
-        "($source_dir/build-sanitize/Testing/Temporary/LastTestsFailed.log)" >&2
+        "($build_dir-sanitize/Testing/Temporary/LastTestsFailed.log)" >&2
     status=$sanitized
 fi
 exit "$status"

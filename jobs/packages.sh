@@ -2,10 +2,20 @@
 # What a Debian or Ubuntu machine needs, and how the scripts of this folder use it. Sourced by
 # them with `source_dir` set to the source tree.
 
+# Which MPI; a build with MPICH has a folder of its own.
+case ${AHBM_MPI:=openmpi} in
+openmpi) packages_mpi=(openmpi-bin libopenmpi-dev libhdf5-openmpi-dev) build_dir=$source_dir/build ;;
+mpich) packages_mpi=(mpich libmpich-dev libhdf5-mpich-dev) build_dir=$source_dir/build-mpich ;;
+*)
+    echo "$0: error: AHBM_MPI: '$AHBM_MPI' is not allowed (allowed: openmpi, mpich)" >&2
+    exit 2
+    ;;
+esac
+
 # To build, run, draw and test.
 packages=(
     build-essential cmake ninja-build pkg-config
-    openmpi-bin libopenmpi-dev libhdf5-openmpi-dev hdf5-tools
+    "${packages_mpi[@]}" hdf5-tools
     libyaml-dev libjansson-dev libopenblas-dev libcunit1-dev
     python3 python3-numpy python3-h5py python3-matplotlib
 )
@@ -28,6 +38,20 @@ say() {
     printf '== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60))
 }
 
+# now_and_then STEP: of the lines of standard input that match the pattern STEP one every ten seconds,
+# with the time so far; errors, warnings and all others as they come.
+now_and_then() {
+    local line next=0
+    while IFS= read -r line; do
+        if [[ $line == [EW]:* || $line == Err* || $line == dpkg:* || $line != $1 ]]; then
+            printf '%s\n' "$line"
+        elif [ $SECONDS -ge $next ]; then
+            printf '   %d:%02d %.100s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$line"
+            next=$((SECONDS + 10))
+        fi
+    done
+}
+
 # install_packages NAME...: does nothing when all are there.
 install_packages() {
     local name missing=()
@@ -43,12 +67,8 @@ install_packages() {
     say "looking for packages"
     as_root apt-get -qq update
     say "installing ${#missing[@]} packages and what they need, a few minutes: ${missing[*]}"
-    # apt's own words, a line now and then: so many that it shows that it goes on
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends \
-        "${missing[@]}" </dev/null |
-        awk '/^(Fetched|E:|W:)/ { print; fflush() }
-             /^(Get|Unpacking|Setting up)/ && ++seen % 25 == 0 {
-                 printf "   %d steps, %s %s\n", seen, $1, $2; fflush() }'
+        "${missing[@]}" </dev/null | now_and_then '*'
     say "installed"
 }
 
@@ -59,7 +79,17 @@ configure() {
     if [ ! -f "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then
         generator=(-G Ninja)
     fi
+    say "configuring $folder"
+    # Where no packages can be installed the MPI is the one that is there.
+    if command -v apt-get >/dev/null; then
+        generator+=("-DAHBM_MPI=$AHBM_MPI")
+    fi
     cmake -S "$source_dir" -B "$folder" "${generator[@]}" "$@" >/dev/null
+}
+
+# cached NAME FOLDER: what CMake found there.
+cached() {
+    sed -n "s/^$1:[A-Z]*=//p" "$2/CMakeCache.txt"
 }
 
 # build FOLDER [OPTION...]: with a line now and then.
@@ -67,8 +97,7 @@ build() {
     local folder=$1
     shift
     say "building in $folder"
-    cmake --build "$folder" --parallel "$(nproc)" "$@" |
-        awk '!/^\[[0-9]+\/[0-9]+\]|^\[ *[0-9]+%\]/ || ++seen % 50 == 0 { print; fflush() }'
+    cmake --build "$folder" --parallel "$(nproc)" "$@" | now_and_then '\[*[0-9%]\] *'
 }
 
 # Open MPI refuses to run as root unless told twice that it is meant.
@@ -91,13 +120,17 @@ find_python() {
     return 1
 }
 
-# For scripts that run the program and draw: installs, builds, finds a Python and makes the folder
-# $results.
+# For scripts that run the program and draw: installs, builds, finds a Python and the launcher of
+# MPI, and makes the folder $results.
 prepare_study() {
     install_packages "${packages[@]}"
     python=$(find_python)
-    configure "$source_dir/build"
-    build "$source_dir/build" --target ahbm-pdes
+    configure "$build_dir"
+    build "$build_dir" --target ahbm-pdes
+    launcher=("$(cached AHBM_MPIEXEC "$build_dir")")
+    if [ "$(cached AHBM_MPI_FOUND "$build_dir")" = openmpi ]; then
+        launcher+=(--oversubscribe)
+    fi
     allow_root
     mkdir -p "$results"
 }
@@ -107,7 +140,7 @@ run_study() {
     local name=$1
     shift
     say "$name: ahbm-pdes $*"
-    mpirun --oversubscribe -np "$ranks" "$source_dir/build/ahbm-pdes" "$@" \
+    "${launcher[@]}" -np "$ranks" "$build_dir/ahbm-pdes" "$@" \
         --output "$results/$name.h5" </dev/null | tee "$results/$name.txt"
     echo
 }

@@ -104,14 +104,17 @@ static void finish(struct tl *tl, const struct fold *fold, const struct fold_job
 /* One stage of each job under way; job `n`, which may not exist, is the newest. */
 static void advance(struct tl *tl, struct fold *fold, uint64_t n)
 {
-    const struct fold_job *job;
-    if ((job = job_at(fold, n)) != NULL)
+    const struct fold_job *job = job_at(fold, n);
+    if (job != NULL)
         fetch(tl, job);
-    if (n >= 1 && (job = job_at(fold, n - 1)) != NULL)
+    job = n >= 1 ? job_at(fold, n - 1) : NULL;
+    if (job != NULL)
         start(tl, fold, job, n - 1);
-    if (n >= 2 && (job = job_at(fold, n - 2)) != NULL)
+    job = n >= 2 ? job_at(fold, n - 2) : NULL;
+    if (job != NULL)
         finish(tl, fold, job, n - 2);
-    if (n < 3 || (job = job_at(fold, n - 3)) == NULL)
+    job = n >= 3 ? job_at(fold, n - 3) : NULL;
+    if (job == NULL)
         return;
     if (job->spilled)
         tl_store(tl, job->state_home, job->state.whole);

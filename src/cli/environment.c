@@ -1,6 +1,7 @@
 #include "cli/environment.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -16,6 +17,23 @@ static const struct launcher launchers[] = {
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_ID"}, /* srun */
     {NULL, NULL, NULL},
 };
+
+static bool hangup_ignored;
+
+/* Runs before the libraries of the program begin: libucs, which Open MPI 5 and MPICH 4 bring along,
+ * puts a handler of its own in the place of what nohup left there. */
+static void look_at_hangup(void)
+{
+    struct sigaction now;
+    hangup_ignored = sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const first)(void) = look_at_hangup;
+
+bool environment_hangup_ignored(void)
+{
+    return hangup_ignored;
+}
 
 /* Whether the variable is a whole number and nothing else. */
 static bool number_in(const char *name, uint32_t *value)
@@ -90,8 +108,7 @@ static uint32_t cpus_here(void)
 static bool all_here(void)
 {
     bool told = getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("SLURM_STEP_NUM_TASKS") != NULL;
-    return environment_ranks_here() == environment_ranks() &&
-           (told || getenv("PMIX_RANK") == NULL);
+    return environment_ranks_here() == environment_ranks() && (told || getenv("PMIX_RANK") == NULL);
 }
 
 void environment_prepare(void)

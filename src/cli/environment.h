@@ -17,6 +17,9 @@ uint32_t environment_ranks_here(void);
  * status. */
 bool environment_under_mpirun(void);
 
+/* Whether the process was started with SIGHUP ignored, as nohup does. */
+bool environment_hangup_ignored(void);
+
 /* Chooses MPI's and HDF5's settings, each unless the user already did: ranks that outnumber their
  * CPUs yield while they wait; ranks of one node do not look for networks; files go through ROMIO,
  * whose errors are reported (docs/adr/0005); HDF5 takes no file locks. And a rank computes on one

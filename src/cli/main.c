@@ -29,9 +29,9 @@ static void catch_signals(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    struct sigaction hangup;
-    if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* not under nohup */
-        sigaction(SIGHUP, &action, NULL);
+    if (environment_hangup_ignored()) /* under nohup */
+        action.sa_handler = SIG_IGN;
+    sigaction(SIGHUP, &action, NULL);
 }
 
 static void end_at_once(int number)
@@ -213,6 +213,7 @@ int main(int argc, char **argv)
         under_mpirun = environment_under_mpirun(); /* MPI_Init() changes the environment */
         uint32_t announced = environment_ranks();
         MPI_Init(&argc, &argv);
+        catch_signals(); /* again: libraries that MPI loads put handlers of their own in place */
         struct group group = group_of(MPI_COMM_WORLD);
         if (group.size > 1)
             memory_on_failure(stop_all_ranks);

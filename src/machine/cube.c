@@ -61,8 +61,8 @@ struct cube_memory cube_memory(const struct hw_params *params)
     return (struct cube_memory){
         .parts = part_block(1, sizeof(struct cube)) + part_block(pes, sizeof(struct pe)),
         .queues = queues,
-        .in_flight = part_block(2 * FLIGHTS_START, sizeof(struct flight)) +
-                     2 * part_block(2 * FLIGHTS_START, sizeof(uint16_t)),
+        .in_flight = part_block(UINT64_C(2) * FLIGHTS_START, sizeof(struct flight)) +
+                     2 * part_block(UINT64_C(2) * FLIGHTS_START, sizeof(uint16_t)),
     };
 }
 

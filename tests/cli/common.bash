@@ -35,12 +35,26 @@ launch() { # launch RANKS ARGUMENTS: in the working folder
 }
 
 # Leaves out what the launcher adds of its own when ranks leave with a status: notices between two
-# lines of dashes (mpirun of Open MPI 4, prterun of 5), words of its event library, empty lines.
+# lines of dashes (mpirun of Open MPI 4, prterun of 5) or of equals signs (MPICH), words of Open MPI's
+# event library, empty lines.
 only_ours() { # only_ours FILE
-    awk '/^--------------------+$/ { notice = !notice; next }
+    awk '/^--------------------+$/ || /^====================+$/ { notice = !notice; next }
          notice || /^\[warn\] Epoll / || /^$/ { next }
          { print }' "$1" >"$1.ours"
     mv "$1.ours" "$1"
+}
+
+# ranks_of LAUNCHER: the ids of the processes that run the program for it; MPICH's has one of its own
+# between.
+ranks_of() {
+    local child
+    for child in $(pgrep -P "$1" || true); do
+        if [ "$(readlink "/proc/$child/exe")" = "$(readlink -f "$AHBM_PDES")" ]; then
+            echo "$child"
+        else
+            ranks_of "$child"
+        fi
+    done
 }
 
 fail() {

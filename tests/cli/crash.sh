@@ -76,7 +76,7 @@ for older in yes no; do
     (cd "$work" && exec mpirun --oversubscribe -np 4 "$AHBM_PDES" $long) >"$work/out" 2>&1 &
     launcher=$!
     await_start
-    ranks=($(pgrep -P "$launcher" || true))
+    ranks=($(ranks_of "$launcher"))
     [ ${#ranks[@]} = 4 ] || fail "${#ranks[@]} ranks"
     ends KILL "${ranks[2]}" "$launcher"
     [ "$status" != 0 ] || fail "status 0"

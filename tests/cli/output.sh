@@ -13,7 +13,7 @@ run() {
     shift 2
     [ "$ranks" = 1 ] || launcher=(mpirun --oversubscribe -np "$ranks")
     status=0
-    (cd "$dir" && timeout 120 "${launcher[@]}" env "${fault[@]}" "$AHBM_PDES" $small "$name" "$@") \
+    (cd "$dir" && patiently "${launcher[@]}" env "${fault[@]}" "$AHBM_PDES" $small "$name" "$@") \
         >"$out" 2>"$err" || status=$?
     only_ours "$err"
 }
@@ -177,7 +177,7 @@ if "${as_user[@]}" "$AHBM_PDES" --version >/dev/null 2>&1; then
         rm -f "$dir"/*
         chmod $mode "$dir"
         status=0
-        (cd / && timeout 60 "${as_user[@]}" "$AHBM_PDES" $small "$dir/x.h5") >"$out" 2>"$err" || status=$?
+        (cd / && patiently "${as_user[@]}" "$AHBM_PDES" $small "$dir/x.h5") >"$out" 2>"$err" || status=$?
         if [ $mode = 300 ]; then
             succeeded x.h5
         else

@@ -14,7 +14,7 @@ told() {
     local wanted=$1 pattern=$2 status=0
     shift 2
     printf 'told: %q\n' "$*" | cut -c1-200
-    (cd "$work" && timeout 60 "$AHBM_PDES" "$@") >"$work/out" 2>"$work/err" || status=$?
+    (cd "$work" && patiently "$AHBM_PDES" "$@") >"$work/out" 2>"$work/err" || status=$?
     [ "$status" = "$wanted" ] || fail "status $status"
     [ "$(wc -l <"$work/err")" = 1 ] || fail "not one line: $(head -3 "$work/err" | cat -v)"
     grep -Eq -e "^ahbm-pdes: error: .*$pattern" "$work/err" || fail "says: $(cat -v "$work/err")"
@@ -107,7 +107,7 @@ closed() {
     local wanted=$1 text=$2 redirections=$3 status=0
     shift 3
     echo "closed: $redirections $*"
-    (cd "$work" && eval "timeout 60 \"\$AHBM_PDES\" $* 2>err $redirections") >"$work/out" || status=$?
+    (cd "$work" && eval "patiently \"\$AHBM_PDES\" $* 2>err $redirections") >"$work/out" || status=$?
     [ $status = "$wanted" ] || fail "status $status"
     [ -z "$text" ] || grep -q -- "$text" "$work/err" || fail "says: $(head -3 "$work/err")"
 }

@@ -2,22 +2,24 @@
 # The two set-up scripts on bare distributions, as root and as a user with sudo.
 #
 #   run.sh [OPTION]... [NAME]...      NAME: bookworm, trixie, noble (default: all three)
-#     --as LIST        root, user or root,user (default)
-#     --scripts LIST   study, check or study,check (default)
-#     --mirror URL     where debootstrap and apt fetch Debian's packages from; --ubuntu-mirror URL
-#                      Ubuntu's
-#     --logs FOLDER    where the output of every run goes (default distro-logs)
-#     --keep           leaves the roots in place
+#     --as LIST            root, user or root,user (default)
+#     --scripts LIST       study, check or study,check (default)
+#     --mpi LIST           openmpi (default), mpich or both: AHBM_MPI of jobs/packages.sh
+#     --mirror URL         where Debian's packages come from (default http://deb.debian.org/debian)
+#     --ubuntu-mirror URL  and Ubuntu's (default http://archive.ubuntu.com/ubuntu)
+#     --logs FOLDER        receives the output of every run (default distro-logs)
+#     --keep               leaves the roots in place
 #
 # For each name it builds a bare root below $TMPDIR (debootstrap --variant=minbase), puts a clean
 # clone of this repository's HEAD into it and runs jobs/study.sh and jobs/check.sh there with an empty
 # environment (env -i, HOME and PATH). Each of root and user begins with a root of its own, so that both
 # install what they need. At the end it prints a table in Markdown. Needs root, debootstrap, and about
-# 4 GiB and 15 minutes a run on two cores. Exit status: 0 all passed, 1 something failed, 2 bad usage.
+# 4 GiB and 15 minutes a run on two cores. Exit status: 0 all passed, 1 something failed or was not run,
+# 2 bad usage. Processes and mounts live in namespaces that end with the script, whatever ends it.
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "$0")/../.." && pwd)
-who=root,user scripts=study,check keep=no logs=distro-logs
+who=root,user scripts=study,check mpis=openmpi keep=no logs=distro-logs
 debian_mirror=http://deb.debian.org/debian ubuntu_mirror=http://archive.ubuntu.com/ubuntu
 names=()
 
@@ -26,41 +28,73 @@ usage() {
     exit 2
 }
 
+list_of() { # list_of OPTION VALUE ALLOWED...
+    local option=$1 value=$2 word
+    shift 2
+    for word in ${value//,/ }; do
+        [[ " $* " == *" $word "* ]] || usage "$option: '$word' is not allowed (allowed: a list of $*)"
+    done
+    [[ $value == *[a-z]* ]] || usage "$option: an empty list (allowed: a list of $*)"
+}
+
 while [ $# -gt 0 ]; do
     case $1 in
-    --as) who=${2:?} && shift ;;
-    --scripts) scripts=${2:?} && shift ;;
-    --mirror) debian_mirror=${2:?} && shift ;;
-    --ubuntu-mirror) ubuntu_mirror=${2:?} && shift ;;
-    --logs) logs=${2:?} && shift ;;
+    --as | --scripts | --mpi | --mirror | --ubuntu-mirror | --logs)
+        [ -n "${2:-}" ] || usage "$1 wants a value"
+        case $1 in
+        --as) list_of "$1" "$2" root user && who=$2 ;;
+        --scripts) list_of "$1" "$2" study check && scripts=$2 ;;
+        --mpi) list_of "$1" "$2" openmpi mpich && mpis=$2 ;;
+        --mirror) debian_mirror=$2 ;;
+        --ubuntu-mirror) ubuntu_mirror=$2 ;;
+        --logs) logs=$2 ;;
+        esac
+        shift
+        ;;
     --keep) keep=yes ;;
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0" && exit ;;
+    -h | --help) sed -n '2,/^set /s/^# \{0,1\}//p' "$0" && exit ;;
     bookworm | trixie | noble) names+=("$1") ;;
     *) usage "'$1' is not expected (allowed: the options of --help, bookworm, trixie, noble)" ;;
     esac
     shift
 done
 [ ${#names[@]} -gt 0 ] || names=(bookworm trixie noble)
-[[ $who =~ ^(root|user)(,(root|user))?$ ]] || usage "--as: '$who' is not a list of root and user"
-[[ $scripts =~ ^(study|check)(,(study|check))?$ ]] ||
-    usage "--scripts: '$scripts' is not a list of study and check"
 [ "$(id -u)" = 0 ] || usage "a root file system is made and entered: run as root"
-command -v debootstrap >/dev/null || usage "debootstrap is not installed"
+for tool in debootstrap unshare git; do
+    command -v $tool >/dev/null || usage "$tool is not installed"
+done
 
 mkdir -p "$logs"
 logs=$(cd "$logs" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/ahbm-distros-XXXXXX")
-mounted=()
+work=$(cd "$work" && pwd -P)
+child=
 
-leave() { # unmounts all of the present root
-    local i
-    for ((i = ${#mounted[@]} - 1; i >= 0; i--)); do
-        umount -l "${mounted[i]}" || true
-    done
-    mounted=()
+# In the background, or a signal would wait for its end.
+attend() { # attend COMMAND...
+    local status=0
+    "$@" &
+    child=$!
+    wait "$child" || status=$?
+    child=
+    return $status
 }
+
+# Whether a process lives that was started in one of the roots: only what this script started can.
+inhabited() {
+    local place
+    for place in /proc/[0-9]*/root; do
+        [[ $(readlink "$place" 2>/dev/null) != "$work"/* ]] || return 0
+    done
+    return 1
+}
+
 finish() {
-    leave
+    [ -z "$child" ] || kill -KILL "$child" 2>/dev/null || true # unshare, and all in it
+    for _ in $(seq 100); do
+        inhabited || break
+        sleep 0.1
+    done
     if [ "$keep" = yes ]; then
         echo "roots are left in $work" >&2
     else
@@ -74,102 +108,109 @@ say() {
     echo "$(date +%T) $*" >&2
 }
 
-enter() { # enter ROOT: binds what a running system has
-    local place
-    for place in proc sys dev dev/shm; do
-        mount --bind "/$place" "$1/$place"
-        mounted+=("$1/$place")
-    done
-    cp /etc/resolv.conf "$1/etc/resolv.conf" 2>/dev/null || true
+# apart COMMAND...: in namespaces of its own, whose processes and mounts end with it.
+apart() {
+    attend unshare --mount --propagation private --pid --fork --kill-child "$@"
 }
 
-# Packages are fetched once for all roots of a name.
-prepare() { # prepare NAME: $work/NAME.tar, a bare root with sudo, git and a user
-    local name=$1 root=$work/$1 mirror=$debian_mirror
-    [ "$name" != noble ] || mirror=$ubuntu_mirror
+prepare() { # prepare NAME: $work/NAME.tar, a bare root with sudo and a user
+    local name=$1 root=$work/$1 mirror=$debian_mirror extra=() script=()
+    if [ "$name" = noble ]; then
+        mirror=$ubuntu_mirror
+        extra=(--components=main,universe --keyring=/usr/share/keyrings/ubuntu-archive-keyring.gpg)
+        # One script serves all releases of Ubuntu; a debootstrap older than one does not know its name.
+        [ -e /usr/share/debootstrap/scripts/noble ] || script=(/usr/share/debootstrap/scripts/gutsy)
+    fi
     say "$name: a bare root from $mirror"
-    if ! debootstrap --variant=minbase --include=sudo,ca-certificates "$name" "$root" "$mirror" \
-        >"$logs/$name-debootstrap.log" 2>&1; then
+    # Without a key debootstrap goes on without a check: we do not.
+    if [ "$name" = noble ] && [ ! -e /usr/share/keyrings/ubuntu-archive-keyring.gpg ]; then
+        say "$name: no /usr/share/keyrings/ubuntu-archive-keyring.gpg"
+        return 1
+    fi
+    if ! apart debootstrap --variant=minbase --include=sudo,ca-certificates "${extra[@]}" "$name" \
+        "$root" "$mirror" "${script[@]}" >"$logs/$name-debootstrap.log" 2>&1; then
         tail -3 "$logs/$name-debootstrap.log" >&2
         return 1
     fi
-    if [ "$name" = noble ]; then
-        echo "deb $mirror noble main universe" >"$root/etc/apt/sources.list"
-    fi
     chroot "$root" useradd --create-home --shell /bin/bash tester
     echo 'tester ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/tester"
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    cp /etc/hosts "$root/etc/hosts" # sudo looks the machine's name up
+    # Packages are fetched once for all roots of a name.
+    echo 'Binary::apt-get::APT::Keep-Downloaded-Packages "true";' >"$root/etc/apt/apt.conf.d/99keep"
+    mkdir "$work/$name-packages"
     tar -C "$root" -cf "$work/$name.tar" .
     rm -rf --one-file-system "$root"
-    mkdir -p "$work/$name-packages"
 }
 
-account_of() { # account_of root|user
-    [ "$1" = root ] && echo root || echo tester
-}
+# What a running system has, then the command of a fresh login: ROOT PACKAGES USER COMMAND.
+inside='
+    mount --bind "$1" "$1" && cd "$1" && mount -t proc proc "$1/proc" &&
+        mount --rbind /sys "$1/sys" && mount --rbind /dev "$1/dev" &&
+        mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm" &&
+        mount --bind "$2" "$1/var/cache/apt/archives" || exit 125
+    [ -e "$1/dev/pts/ptmx" ] || mount -t devpts devpts "$1/dev/pts" || exit 125
+    home=/home/$3
+    [ "$3" != root ] || home=/root
+    exec chroot --userspec="$3:$3" "$1" /usr/bin/env -i HOME="$home" \
+        PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd && $4" </dev/null'
 
-home_of() { # home_of ROOT ACCOUNT
-    awk -F: -v name="$2" '$1 == name { print $6 }' "$1/etc/passwd"
-}
-
-in_root() { # in_root ROOT USER COMMAND: with the environment of a fresh login
-    local account
-    account=$(account_of "$2")
-    chroot --userspec="$account:$account" "$1" /usr/bin/env -i HOME="$(home_of "$1" "$account")" PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-        bash -c "cd && $3" </dev/null
-}
-
-run_script() { # run_script NAME ROOT USER SCRIPT: "passed in N s" or "FAILED"; its output into a log
-    local log=$logs/$1-$3-$4.log begun=$SECONDS status=0 tests
-    say "$1, $3: jobs/$4.sh"
-    in_root "$2" "$3" "bash ahbm-pdes/jobs/$4.sh" >"$log" 2>&1 || status=$?
-    tests=$(sed -n 's/^\([0-9]*%\) tests passed, \([0-9]*\) tests failed out of \([0-9]*\)$/\3 tests, \2 failed/p' \
-        "$log" | tail -1)
+failed=no
+run_script() { # run_script NAME USER MPI SCRIPT: leaves in $cell how it ended, its output in a log
+    local log=$logs/$1-$2-$3-$4.log begun=$SECONDS status=0 tests mpi=
+    [ "$3" = openmpi ] || mpi="AHBM_MPI=$3 "
+    say "$1, $2: ${mpi}jobs/$4.sh"
+    apart bash -c "$inside" inside "$root" "$work/$1-packages" "$account" \
+        "${mpi}bash ahbm-pdes/jobs/$4.sh" >"$log" 2>&1 || status=$?
+    # ctest's own count, skipped ones left out
+    tests=$(awk '/tests passed, .* failed out of / { failed = $4; all = $NF; skipped = 0 }
+                 /^\t.*\(Skipped\)$/ { skipped++ }
+                 END { if (all) printf " (%d tests%s%s)", all - failed - skipped,
+                           failed ? ", " failed " failed" : "", skipped ? ", " skipped " skipped" : "" }' \
+        "$log")
     if [ $status = 0 ]; then
-        echo "passed${tests:+ ($tests)}, $((SECONDS - begun)) s"
+        cell="passed$tests, $((SECONDS - begun)) s"
     else
-        echo "**failed** with $status${tests:+ ($tests)}, $((SECONDS - begun)) s"
-        say "$1, $3: jobs/$4.sh ended with $status: $log"
+        cell="**failed** with $status$tests, $((SECONDS - begun)) s"
+        say "$1, $2: jobs/$4.sh ended with $status: $log"
+        failed=yes
     fi
 }
 
-versions() { # versions ROOT
-    chroot "$1" dpkg-query -W -f '${Package} ${Version}\n' libopenmpi-dev libhdf5-openmpi-dev gcc \
-        python3 2>/dev/null |
-        sed -E 's/libopenmpi-dev/Open MPI/; s/libhdf5-openmpi-dev/HDF5/; s/^python3/Python/;
-                s/[0-9]+:([0-9])/\1/; s/([0-9.]+).*/\1/' | paste -sd , | sed 's/,/, /g'
+versions() { # versions ROOT: of the packages that matter, "Open MPI 5.0.7, HDF5 1.14.5, ..."
+    chroot "$1" dpkg-query -W -f '${Package} ${Version}\n' libopenmpi-dev libmpich-dev libhdf5-openmpi-dev \
+        libhdf5-mpich-dev gcc cmake python3 2>/dev/null |
+        sed -E 's/ [0-9]+:/ /; s/^libopenmpi-dev/Open MPI/; s/^libmpich-dev/MPICH/
+                s/^libhdf5-[a-z]*-dev/HDF5/; s/^cmake/CMake/; s/^python3/Python/
+                s/ [0-9.]+\+really/ /; s/( [0-9.]*[0-9]).*/\1/' | paste -sd , | sed 's/,/, /g'
 }
 
-failed=no
 rows=()
-run_as() { # run_as NAME USER
-    local name=$1 user=$2 root=$work/$1-$2 account home script cells=()
+run_as() { # run_as NAME USER MPI
+    local name=$1 user=$2 account=$2 root=$work/$1-$2-$3 home script cells=()
     mkdir "$root"
     tar -C "$root" -xf "$work/$name.tar"
-    account=$(account_of "$user")
-    home=$(home_of "$root" "$account")
-    git clone -q "$source_dir" "$root$home/ahbm-pdes"
-    chroot "$root" chown -R "$account" "$home/ahbm-pdes"
-    enter "$root"
-    mount --bind "$work/$name-packages" "$root/var/cache/apt/archives"
-    mounted+=("$root/var/cache/apt/archives")
-    echo 'Binary::apt-get::APT::Keep-Downloaded-Packages "true";' \
-        >"$root/etc/apt/apt.conf.d/99keep"
+    home=$root/root
+    [ "$user" = root ] || home=$root/home/tester account=tester
+    git clone -q "$source_dir" "$home/ahbm-pdes"
+    chroot "$root" chown -R "$account:" "${home#"$root"}/ahbm-pdes"
     for script in ${scripts//,/ }; do
-        cells+=("$(run_script "$name" "$root" "$user" "$script")")
-        [[ ${cells[-1]} == passed* ]] || failed=yes
+        run_script "$name" "$user" "$3" "$script"
+        cells+=("$cell")
     done
     rows+=("| $name | $user | $(versions "$root") |$(printf ' %s |' "${cells[@]}")")
-    leave
     [ "$keep" = yes ] || rm -rf --one-file-system "$root"
 }
 
 for name in "${names[@]}"; do
     if prepare "$name"; then
-        for user in ${who//,/ }; do
-            run_as "$name" "$user"
+        for mpi in ${mpis//,/ }; do
+            for user in ${who//,/ }; do
+                run_as "$name" "$user" "$mpi"
+            done
         done
     else
-        rows+=("| $name | | its archive could not be reached |$(printf ' not run |%.0s' ${scripts//,/ })")
+        rows+=("| $name | | its root could not be built |$(printf ' not run |%.0s' ${scripts//,/ })")
         failed=yes
     fi
 done

@@ -35,6 +35,8 @@ static bool is_meant(const char *call)
     const char *wanted = getenv("FAULT_CALL");
     const char *rank = getenv("OMPI_COMM_WORLD_RANK"), *wanted_rank = getenv("FAULT_RANK");
     if (rank == NULL)
+        rank = getenv("PMI_RANK"); /* MPICH's */
+    if (rank == NULL)
         rank = "0";
     return wanted != NULL && strcmp(call, wanted) == 0 &&
            (wanted_rank == NULL || strcmp(rank, wanted_rank) == 0);
