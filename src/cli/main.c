@@ -181,12 +181,12 @@ static bool tell(const struct group *group, const struct options *options,
     return group_agree(group, err);
 }
 
-static int run(const struct group *group, struct options *options)
+/* `err`: what a rank found before MPI started. */
+static int run(const struct group *group, struct options *options, struct error err)
 {
-    struct error err = {ERROR_NONE, ""};
     struct study_report report = {0};
     enum study_status status = STUDY_FAILED;
-    struct config *config = share_machine(group, options, &err);
+    struct config *config = group_agree(group, &err) ? share_machine(group, options, &err) : NULL;
     if (config != NULL && check_ranks(group, config_params(config), &err)) {
         char *text = config_text(config);
         options->study.stop = &stop_signal;
@@ -227,13 +227,15 @@ int main(int argc, char **argv)
         }
     } else {
         catch_signals();
+        if (environment_rank() == 0)
+            inputs_probe(&options.study, &err);
         study_start();
         under_mpirun = environment_under_mpirun(); /* MPI_Init() changes the environment */
         MPI_Init(&argc, &argv);
         struct group group = group_of(MPI_COMM_WORLD);
         if (group.size > 1)
             memory_on_failure(stop_all_ranks);
-        status = run(&group, &options);
+        status = run(&group, &options, err);
         group_barrier(&group);
         MPI_Finalize();
     }
