@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/share.h"
 #include "cli/summary.h"
+#include "study/inputs.h"
 #include "study/study.h"
 #include "support/memory.h"
 #include "support/text.h"
