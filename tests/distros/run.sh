@@ -84,7 +84,7 @@ attend() { # attend COMMAND...
 inhabited() {
     local place
     for place in /proc/[0-9]*; do
-        [[ $(readlink "$place"/root 2>/dev/null) != "$work"/* ]] || return 0
+        [[ $(readlink "$place/root" 2>/dev/null) != "$work"/* ]] || return 0
     done
     return 1
 }
