@@ -10,6 +10,7 @@
 #include "cli/output.h"
 #include "cli/share.h"
 #include "cli/summary.h"
+#include "study/inputs.h"
 #include "study/study.h"
 #include "support/memory.h"
 #include "support/text.h"
@@ -163,13 +164,14 @@ static bool tell(const struct group *group, const struct options *options,
     return group_agree(group, err);
 }
 
-/* `announced`: by the launcher, as the environment was before MPI started. */
-static int run(const struct group *group, uint32_t announced, struct options *options)
+/* `announced`: by the launcher, as the environment was before MPI started. `err`: what a rank found
+ * before that. */
+static int run(const struct group *group, uint32_t announced, struct options *options,
+               struct error err)
 {
-    struct error err = {ERROR_NONE, ""};
     struct study_report report = {0};
     enum study_status status = STUDY_FAILED;
-    struct config *config = share_inputs(group, options, &err);
+    struct config *config = group_agree(group, &err) ? share_inputs(group, options, &err) : NULL;
     if (config != NULL && check_ranks(group, announced, config_params(config), &err)) {
         char *text = config_text(config);
         options->study.stop = &stop_signal;
@@ -209,6 +211,8 @@ int main(int argc, char **argv)
             output_error(err.text);
     } else {
         catch_signals();
+        if (environment_rank() == 0)
+            inputs_probe(&options.study, &err);
         study_start();
         under_mpirun = environment_under_mpirun(); /* MPI_Init() changes the environment */
         uint32_t announced = environment_ranks();
@@ -217,7 +221,7 @@ int main(int argc, char **argv)
         struct group group = group_of(MPI_COMM_WORLD);
         if (group.size > 1)
             memory_on_failure(stop_all_ranks);
-        status = run(&group, announced, &options);
+        status = run(&group, announced, &options, err);
         group_barrier(&group);
         MPI_Finalize();
     }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "io/replacement_internal.h"
+#include "support/memory.h"
 
 static const int endings[] = {SIGHUP,  SIGINT,  SIGTERM, SIGQUIT, SIGXCPU,
                               SIGABRT, SIGSEGV, SIGBUS,  SIGFPE,  SIGILL};
@@ -86,8 +87,10 @@ static void step_back(int i)
 void replacement_guard(const struct replacement *file)
 {
     static bool at_exit;
-    if (!at_exit)
+    if (!at_exit) {
         at_exit = on_exit(on_exit_of_others, NULL) == 0;
+        memory_on_failure(replacement_forsake); /* it ends by _exit() */
+    }
     guarded = file;
     for (int i = 0; i < ENDINGS; i++)
         stand_in_front(i);

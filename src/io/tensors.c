@@ -13,12 +13,16 @@
 
 enum { AXES = 4, BLOCK_ELEMENTS = 1 << 18 };
 
+/* A chunk is decoded whole, and kept while its rows are read. */
+#define CHUNK_BYTES_MAX (UINT64_C(64) << 20)
+
 static const char *const names[TENSORS_IN_FILE] = {"Q", "K", "V"};
 
 struct dataset {
     hid_t id;
     hsize_t dims[AXES];
-    bool bits; /* bf16 as integers */
+    bool bits;      /* bf16 as integers */
+    uint64_t chunk; /* bytes, decoded; 0: its numbers lie in the file as they are */
 };
 
 struct tensors {
@@ -48,17 +52,114 @@ static bool has_axes(struct dataset *dataset)
     return good;
 }
 
-static bool open_dataset(struct tensors *tensors, uint32_t which, struct error *err)
+/* Whether HDF5 itself has all of its filters: it would load others from wherever it is told. */
+static bool has_filters(hid_t creation)
+{
+    int count = H5Pget_nfilters(creation);
+    for (int i = 0; i < count; i++) {
+        unsigned flags, config;
+        size_t values = 0;
+        H5Z_filter_t filter =
+            H5Pget_filter2(creation, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
+        if (filter < 0 || filter >= H5Z_FILTER_RESERVED || H5Zfilter_avail(filter) <= 0)
+            return false;
+    }
+    return count >= 0;
+}
+
+static uint64_t chunk_bytes(hid_t creation, size_t element)
+{
+    hsize_t dims[AXES];
+    uint64_t bytes = element;
+    if (H5Pget_chunk(creation, AXES, dims) != AXES)
+        return UINT64_MAX;
+    for (int axis = 0; axis < AXES; axis++)
+        if (__builtin_mul_overflow(bytes, dims[axis], &bytes))
+            return UINT64_MAX;
+    return bytes;
+}
+
+/* Whether numbers that lie in the file as they are do so in the length that the axes tell: HDF5
+ * reads beyond its buffers otherwise. Those that were never written lie nowhere. */
+static bool is_whole(const struct dataset *dataset, H5D_layout_t layout, size_t element)
+{
+    uint64_t bytes = element;
+    for (int axis = 0; axis < AXES; axis++)
+        if (__builtin_mul_overflow(bytes, dataset->dims[axis], &bytes))
+            return false;
+    uint64_t stored = H5Dget_storage_size(dataset->id);
+    bool nowhere = layout == H5D_CONTIGUOUS && H5Dget_offset(dataset->id) == HADDR_UNDEF;
+    return stored == bytes || (nowhere && stored == 0);
+}
+
+/* How the dataset is stored: what is wrong with that, and what its reading needs. */
+static const char *storage_fault(struct dataset *dataset, hid_t creation, size_t element)
+{
+    H5D_layout_t layout = H5Pget_layout(creation);
+    if (layout == H5D_VIRTUAL)
+        return "it is virtual: its numbers lie in other files";
+    if (layout < 0)
+        return "its storage cannot be read";
+    if (layout == H5D_CONTIGUOUS && H5Pget_external_count(creation) != 0)
+        return "its numbers lie in other files (external storage)";
+    if (layout != H5D_CHUNKED)
+        return is_whole(dataset, layout, element) ? NULL : "its size is not that of its axes";
+    if (!has_filters(creation))
+        return "it has a filter that is not one of HDF5's own (gzip, szip, shuffle, ...)";
+    dataset->chunk = chunk_bytes(creation, element);
+    return dataset->chunk <= CHUNK_BYTES_MAX ? NULL : "a chunk of it is more than 64 MiB";
+}
+
+static const char *check_storage(struct dataset *dataset)
+{
+    hid_t type = H5Dget_type(dataset->id), creation = H5Dget_create_plist(dataset->id);
+    const char *fault = creation < 0 ? "its storage cannot be read"
+                                     : storage_fault(dataset, creation, H5Tget_size(type));
+    H5Tclose(type);
+    H5Pclose(creation);
+    return fault;
+}
+
+/* Opens it again, with room for a chunk. */
+static bool keep_chunk(struct tensors *tensors, uint32_t which)
+{
+    enum { SLOTS = 521 };
+    hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+    if (tensors->dataset[which].chunk > 1 << 20)
+        H5Pset_chunk_cache(access, SLOTS, tensors->dataset[which].chunk, 1.0);
+    H5Dclose(tensors->dataset[which].id);
+    tensors->dataset[which].id = H5Dopen2(tensors->file, names[which], access);
+    H5Pclose(access);
+    return tensors->dataset[which].id >= 0;
+}
+
+/* Whether the name stands for an object of this very file. */
+static bool is_link(const struct tensors *tensors, uint32_t which)
+{
+    H5L_info_t info;
+    return H5Lget_info(tensors->file, names[which], &info, H5P_DEFAULT) >= 0 &&
+           info.type != H5L_TYPE_HARD;
+}
+
+static const char *dataset_fault(struct tensors *tensors, uint32_t which)
 {
     struct dataset *dataset = &tensors->dataset[which];
-    const char *fault = NULL;
+    if (is_link(tensors, which))
+        return "it is a link: the dataset itself is expected";
     dataset->id = H5Dopen2(tensors->file, names[which], H5P_DEFAULT);
     if (dataset->id < 0)
-        fault = "there is no such dataset";
-    else if (!known_type(dataset))
-        fault = "its type is none of f16, f32, f64 and u16 (the bits of bf16)";
-    else if (!has_axes(dataset))
-        fault = "it has not the four axes [request, head, token, dim]";
+        return "there is no such dataset";
+    if (!known_type(dataset))
+        return "its type is none of f16, f32, f64 and u16 (the bits of bf16)";
+    if (!has_axes(dataset))
+        return "it has not the four axes [request, head, token, dim]";
+    const char *fault = check_storage(dataset);
+    return fault != NULL || keep_chunk(tensors, which) ? fault : "it cannot be opened";
+}
+
+static bool open_dataset(struct tensors *tensors, uint32_t which, struct error *err)
+{
+    const char *fault = dataset_fault(tensors, which);
     return fault == NULL || error_set(err, ERROR_USAGE, "--tensors: %s: dataset %s: %s",
                                       tensors->path, names[which], fault);
 }
@@ -219,5 +320,47 @@ bool tensors_check_finite(struct tensors *tensors, uint32_t which, uint32_t part
         good = check_rows(tensors, which, row, count, bits, err);
     }
     memory_free(bits);
+    return good;
+}
+
+/* Of numbers that lie there as they are, the first row and the last. */
+static bool check_ends(struct tensors *tensors, uint32_t which, struct error *err)
+{
+    const hsize_t *dims = tensors->dataset[which].dims;
+    uint64_t rows = dims[0] * dims[1] * dims[2];
+    if (rows == 0 || dims[3] == 0)
+        return true;
+    uint16_t *bits = memory_new(dims[3], sizeof *bits);
+    bool good = check_rows(tensors, which, 0, 1, bits, err) &&
+                check_rows(tensors, which, rows - 1, 1, bits, err);
+    memory_free(bits);
+    return good;
+}
+
+uint64_t tensors_elements(const struct tensors *tensors)
+{
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < TENSORS_IN_FILE; i++) {
+        const hsize_t *dims = tensors->dataset[i].dims;
+        if (tensors->dataset[i].chunk > 0)
+            all += dims[0] * dims[1] * dims[2] * dims[3];
+    }
+    return all;
+}
+
+uint64_t tensors_chunk_bytes(const struct tensors *tensors)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < TENSORS_IN_FILE; i++)
+        most = tensors->dataset[i].chunk > most ? tensors->dataset[i].chunk : most;
+    return most;
+}
+
+bool tensors_walk(struct tensors *tensors, struct error *err)
+{
+    bool good = true;
+    for (uint32_t i = 0; good && i < TENSORS_IN_FILE; i++)
+        good = tensors->dataset[i].chunk > 0 ? tensors_check_finite(tensors, i, 0, 1, err)
+                                             : check_ends(tensors, i, err);
     return good;
 }

@@ -19,8 +19,18 @@ struct tensors_shape {
 struct tensors;
 
 /* Opens the file and its three datasets, for this process alone. NULL with `err` (ERROR_USAGE) when
- * it is not such a file. */
+ * it is not such a file: all of it must lie in the file itself, stored by HDF5's own means, in
+ * chunks of 64 MiB at most. */
 struct tensors *tensors_open(const char *path, struct error *err);
+
+/* Of the largest chunk, decoded; 0: none is chunked. */
+uint64_t tensors_chunk_bytes(const struct tensors *tensors);
+
+/* Of all datasets that have chunks. */
+uint64_t tensors_elements(const struct tensors *tensors);
+
+/* Reads, as tensors_check_finite() does, all that has to be decoded, and the ends of the rest. */
+bool tensors_walk(struct tensors *tensors, struct error *err);
 void tensors_close(struct tensors *tensors);
 
 /* Whether the datasets have exactly these shapes; otherwise ERROR_USAGE with the first that has

@@ -1,10 +1,12 @@
 #include "study/inputs.h"
 
 #include "io/tensors.h"
+#include "io/tensors_probe.h"
 #include "study/plan.h"
 #include "study/regions.h"
 #include "study/same.h"
 #include "support/memory.h"
+#include "values/blas.h"
 #include "values/generator.h"
 
 struct file_source {
@@ -68,10 +70,18 @@ static bool check_shapes(const struct tensors *tensors, const struct hw_params *
     return true;
 }
 
+bool inputs_probe(const struct study_options *options, struct error *err)
+{
+    return options->tensors == NULL || tensors_probe(options->tensors, err);
+}
+
 struct value_source *inputs_new(const struct group *group, const struct hw_params *params,
                                 const struct study_options *options, struct error *err)
 {
     uint32_t dim = (uint32_t)params->model.head_dim;
+    blas_start(err);
+    if (!group_agree(group, err))
+        return NULL;
     if (options->tensors == NULL)
         return generator_new(options->seed, dim);
     struct input_identity identity = {0, 0};
@@ -98,6 +108,8 @@ bool inputs_check(const struct hw_params *params, const struct study_options *op
 {
     if (options->tensors == NULL)
         return true;
+    if (!inputs_probe(options, err))
+        return false;
     struct tensors *tensors = tensors_open(options->tensors, err);
     if (tensors == NULL)
         return false;

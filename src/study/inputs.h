@@ -6,6 +6,10 @@
 #include "study/problem.h"
 #include "values/source.h"
 
+/* Whether the file, if there is one, can be read without harm (io/tensors_probe.h): before MPI
+ * starts, by one process. */
+bool inputs_probe(const struct study_options *options, struct error *err);
+
 /* Ended by value_source_free(). With a file every process opens it, and it is checked as by
  * inputs_check(), the work shared, and that it is the same file everywhere (same.h): NULL with the
  * same `err` on all processes when it is refused. Collective. */
@@ -13,7 +17,7 @@ struct value_source *inputs_new(const struct group *group, const struct hw_param
                                 const struct study_options *options, struct error *err);
 
 /* Whether the file, if there is one, can be read, has the shapes of each of the study's contexts
- * and finite numbers only. Not collective, and without MPI. */
+ * and finite numbers only. Not collective, and without MPI. Probes the file itself. */
 bool inputs_check(const struct hw_params *params, const struct study_options *options,
                   struct error *err);
 

@@ -83,8 +83,8 @@ attend() { # attend COMMAND...
 # Whether a process lives that was started in one of the roots: only what this script started can.
 inhabited() {
     local place
-    for place in /proc/[0-9]*/root; do
-        [[ $(readlink "$place" 2>/dev/null) != "$work"/* ]] || return 0
+    for place in /proc/[0-9]*; do
+        [[ $(readlink "$place/root" 2>/dev/null) != "$work"/* ]] || return 0
     done
     return 1
 }
@@ -150,8 +150,7 @@ inside='
         mount -t tmpfs -o mode=1777 tmpfs "$1/dev/shm" &&
         mount --bind "$2" "$1/var/cache/apt/archives" || exit 125
     [ -e "$1/dev/pts/ptmx" ] || mount -t devpts devpts "$1/dev/pts" || exit 125
-    home=/home/$3
-    [ "$3" != root ] || home=/root
+    home=$(awk -F: -v name="$3" "\$1 == name { print \$6 }" "$1/etc/passwd")
     exec chroot --userspec="$3:$3" "$1" /usr/bin/env -i HOME="$home" \
         PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -c "cd && $4" </dev/null'
 
