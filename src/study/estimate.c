@@ -20,6 +20,7 @@
 #include "support/memory.h"
 #include "support/room.h"
 #include "tl/record.h"
+#include "values/blas.h"
 #include "values/engine.h"
 
 enum {
@@ -197,7 +198,7 @@ struct estimate estimate_case(const struct hw_params *params, const struct study
             BLAS_BYTES + programs.values + programs.buffers + verify_memory(&problem, ranks);
     for (uint32_t i = 0; i < ESTIMATE_COUNT; i++)
         estimate.total += estimate.bytes[i];
-    estimate.reserved = programs.reserved;
+    estimate.reserved = programs.reserved + (options->verify ? BLAS_ADDRESS_BYTES - BLAS_BYTES : 0);
     estimate.mappings = programs.mappings;
     return estimate;
 }
