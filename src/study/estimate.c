@@ -20,6 +20,7 @@
 #include "support/memory.h"
 #include "support/room.h"
 #include "tl/record.h"
+#include "values/blas.h"
 #include "values/engine.h"
 
 enum {
@@ -180,7 +181,7 @@ struct estimate estimate_case(const struct hw_params *params, const struct study
                               uint32_t case_number, uint32_t points, uint32_t ranks)
 {
     struct problem problem;
-    struct estimate estimate = {{0}, 0, 0, 0};
+    struct estimate estimate = {.total = 0};
     problem_init(&problem, params, options, case_number, longest(options));
     struct sample sample = {.problem = &problem, .options = options};
     sample.left =
@@ -197,7 +198,9 @@ struct estimate estimate_case(const struct hw_params *params, const struct study
             BLAS_BYTES + programs.values + programs.buffers + verify_memory(&problem, ranks);
     for (uint32_t i = 0; i < ESTIMATE_COUNT; i++)
         estimate.total += estimate.bytes[i];
-    estimate.reserved = programs.reserved;
+    estimate.reserved[ESTIMATE_RECORDER] = programs.reserved;
+    if (options->verify)
+        estimate.reserved[ESTIMATE_VALUES] = BLAS_ADDRESS_BYTES - BLAS_BYTES;
     estimate.mappings = programs.mappings;
     return estimate;
 }
@@ -250,13 +253,24 @@ static bool check_mappings(const struct estimate *estimate, struct error *err)
                      estimate->mappings, allowed);
 }
 
+/* With the addresses that are not used. */
+static struct estimate addresses(struct estimate estimate)
+{
+    for (uint32_t i = 0; i < ESTIMATE_COUNT; i++) {
+        estimate.bytes[i] += estimate.reserved[i];
+        estimate.total += estimate.reserved[i];
+    }
+    return estimate;
+}
+
 static bool check(const struct estimate *estimate, uint32_t here, struct error *err)
 {
-    uint64_t mine = estimate->total - PRESENT_BYTES;
+    struct estimate with = addresses(*estimate);
     here = here > 0 ? here : 1; /* not told */
-    return check_room(estimate, "address space", mine + estimate->reserved, 1, room_of_process(),
+    return check_room(&with, "address space", with.total - PRESENT_BYTES, 1, room_of_process(),
                       err) &&
-           check_room(estimate, "memory", mine * here, here, room_of_node(""), err) &&
+           check_room(estimate, "memory", (estimate->total - PRESENT_BYTES) * here, here,
+                      room_of_node(""), err) &&
            check_mappings(estimate, err);
 }
 

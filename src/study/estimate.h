@@ -27,8 +27,8 @@ enum estimate_part { ESTIMATE_PARTS(X) ESTIMATE_COUNT };
 struct estimate {
     uint64_t bytes[ESTIMATE_COUNT];
     uint64_t total;
-    uint64_t reserved; /* addresses beyond that: stacks are used in part */
-    uint64_t mappings; /* memory mappings, of which a process may have so many */
+    uint64_t reserved[ESTIMATE_COUNT]; /* addresses beyond that: stacks are used in part */
+    uint64_t mappings;                 /* memory mappings, of which a process may have so many */
 };
 
 /* The point of `options` (one kernel, plan.h) with the largest context, one of `points`; `ranks`

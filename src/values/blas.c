@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/room.h"
+
 /* The one found at configuration, then what a machine without the development files has. */
 static const char *const libraries[] = {AHBM_BLAS_LIBRARY, "libopenblas.so.0", "libcblas.so.3",
                                         "libblas.so.3"};
@@ -18,6 +20,11 @@ bool blas_start(struct error *err)
 {
     if (sgemm != NULL)
         return true;
+    struct room room = room_of_process();
+    if (room.bytes < BLAS_ADDRESS_BYTES)
+        return error_set(err, ERROR_FAILED, "--verify: BLAS needs %llu MiB, and %s leaves %llu MiB",
+                         (unsigned long long)BLAS_ADDRESS_BYTES >> 20, room.what,
+                         (unsigned long long)room.bytes >> 20);
     /* OpenBLAS looks at it as it is loaded. A rank computes on one processor. */
     const char *threads = getenv("OPENBLAS_NUM_THREADS");
     if (threads == NULL || strcmp(threads, "1") != 0)

@@ -4,7 +4,9 @@ source "$(dirname "$0")/common.bash"
 python=/usr/bin/python3
 "$python" -c 'import h5py' 2>/dev/null || python=python3
 "$python" -c 'import h5py, numpy' || { echo "no Python with h5py"; exit 1; }
-cd "$work"
+data=$(mktemp -d "${TMPDIR:-/tmp}/ahbm-data-XXXXXX") # `refused` wants nothing left in $work
+trap 'finish; rm -rf "$data"' EXIT
+cd "$data"
 
 # ---- every kernel, every (request, head) ----
 cat >pairs.py <<'PY'
@@ -65,14 +67,14 @@ pairs decode-mha 3 12 4 12 3 2 1 40 --batch 3
 pairs decode-mha 6 6 3 6 1 16 1 33 --cubes-per-group 1
 pairs decode-mha 1 8 8 8 1 2 1 40
 pairs decode-fanout 2 16 4 4 2 2 1 70 --batch 2
-pairs prefill 1 8 1 1 1 2 24 24 --batch 1 || true
+pairs prefill 2 8 1 1 1 2 24 24
 pairs prefill 2 16 2 2 2 2 24 24 --batch 2
+pairs prefill-rotate 1 16 2 2 1 2 24 24
 pairs prefill-fanout 1 16 2 2 1 2 24 24
-for kernel in $("$AHBM_PDES" --list-kernels | awk '{print $1}' | grep -E '^short-|^panel'); do
-    case $kernel in
-    *) "$AHBM_PDES" --kernel "$kernel" --dry-run >/dev/null 2>&1 || continue ;;
-    esac
-done
+pairs panel-single-decode 2 16 8 8 1 16 1 40
+pairs panel-multi-decode 8 16 8 8 8 2 1 40
+pairs panel-single-prefill 2 16 8 8 1 16 24 24
+pairs panel-multi-prefill 8 64 8 8 8 2 24 24
 
 echo "a file with the KV heads of a GQA model is refused by a kernel that has none"
 "$python" - <<'PY'
@@ -81,8 +83,72 @@ with h5py.File("gqa.h5", "w") as file:
     file["Q"] = np.ones((1, 64, 1, 128), np.float32)
     file["K"] = file["V"] = np.ones((1, 8, 40, 128), np.float32)
 PY
-mkdir files
-mv gqa.h5 files
 refused 1 2 "dataset K is \[1, 8, 40, 128\], but this run needs .* \[1, 64, 40, 128\]" \
-    --kernel decode-mha --context 40 --tensors files/gqa.h5 || true
+    --kernel decode-mha --context 40 --tensors "$data/gqa.h5"
+
+# ---- what is not in the file, or is more than it seems ----
+"$python" - <<'PY'
+import zlib
+import h5py, numpy as np
+
+q = np.random.default_rng(1).standard_normal((1, 4, 1, 16)).astype("f4")
+k = np.random.default_rng(2).standard_normal((1, 2, 24, 16)).astype("f4")
+
+def make(name):
+    file = h5py.File(name, "w")
+    file["Q"], file["K"] = q, k
+    return file
+
+with make("plain.h5") as file:
+    file["V"] = k
+with make("gzip.h5") as file:
+    file.create_dataset("V", data=k, chunks=(1, 1, 8, 16), compression="gzip", shuffle=True,
+                        fletcher32=True)
+open("secret", "wb").write(bytes(k.nbytes))
+with make("external.h5") as file:
+    file.create_dataset("V", shape=k.shape, dtype="f4", external=[("secret", 0, k.nbytes)])
+with make("elsewhere.h5") as file:
+    file["V"] = h5py.ExternalLink("plain.h5", "/V")
+with make("soft.h5") as file:
+    file["V"] = h5py.SoftLink("/K")
+layout = h5py.VirtualLayout(shape=k.shape, dtype="f4")
+layout[...] = h5py.VirtualSource("plain.h5", "V", shape=k.shape)
+with make("virtual.h5") as file:
+    file.create_virtual_dataset("V", layout)
+with make("lzf.h5") as file:
+    file.create_dataset("V", data=k, chunks=(1, 1, 8, 16), compression="lzf")
+with make("large.h5") as file:
+    file.create_dataset("V", shape=k.shape, maxshape=(None,) * 4, dtype="f4",
+                        chunks=(1, 64, 131072, 16), compression="gzip")
+with make("bomb.h5") as file:
+    v = file.create_dataset("V", shape=k.shape, dtype="f4", chunks=(1, 1, 8, 16), compression="gzip")
+    v[...] = k
+    v.id.write_direct_chunk((0, 0, 0, 0), zlib.compress(bytes(1 << 29), 9))
+whole = open("gzip.h5", "rb").read()
+open("cut.h5", "wb").write(whole[: len(whole) // 2])
+PY
+model="--case 4 --context 24 --set model.query_heads=4 --set model.kv_heads=2 --set model.head_dim=16"
+for good in plain gzip; do
+    launch 1 $model --quiet --tensors "$data/$good.h5" --output "$data/x.h5" || fail "$good.h5"
+done
+tells() { # tells FILE PATTERN: alone, over ranks, and without running
+    refused 1 2 "$2" $model --tensors "$data/$1.h5"
+    refused 3 2 "$2" $model --tensors "$data/$1.h5"
+    refused 1 2 "$2" --dry-run $model --tensors "$data/$1.h5"
+}
+tells external "dataset V: its numbers lie in other files \(external storage\)"
+tells elsewhere "dataset V: it is a link"
+tells soft "dataset V: it is a link"
+tells virtual "dataset V: it is virtual"
+tells lzf "dataset V: it has a filter that is not one of HDF5's own"
+tells large "dataset V: a chunk of it is more than 64 MiB"
+tells bomb "damaged"
+tells cut "is no HDF5 file that can be read"
+peak=$({ /usr/bin/env python3 - "$AHBM_PDES" $model --dry-run --tensors "$data/bomb.h5"; } <<'PY'
+import resource, subprocess, sys
+subprocess.run(sys.argv[1:], capture_output=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024)
+PY
+)
+[ "$peak" -lt 200 ] || fail "half a megabyte of gzip takes $peak MiB"
 conclude

@@ -135,7 +135,7 @@ alone "^decode case 1 context 8192 batch 2 kernel decode$" --dry-run --context 4
 alone "^decode " --list-kernels
 alone "^  bandwidth_gbps: 1200$" --print-config
 alone "^  slots: 7$" --print-config --set ipcq.slots=7
-alone "^decode case 4 context 16384 batch 3 kernel decode$" --dry-run --context 8K..32K --batch 3 --case 1,4
+alone "^decode case 4 context 16384 batch 3 kernel decode memory [0-9]+ MiB$" --dry-run --context 8K..32K --batch 3 --case 1,4
 
 # ---- standard output that takes nothing ----
 unheard() { # unheard TEXT: what the program said and, in $work/status, ended with
