@@ -16,9 +16,11 @@
 #include "support/hash.h"
 #include "support/memory.h"
 
-enum { RANKS_MAX = 16, ROUNDS = 20, POSTS = 10, LONGER = 3, VALUES = 5 };
+/* ROUNDS: a multiple of three, so that all meet once more after the last exchange: posts may use
+ * what an exchange is still read from. POSTS: even. */
+enum { RANKS_MAX = 16, ROUNDS = 21, POSTS = 10, LONGER = 3, VALUES = 5 };
 
-static uint64_t failures, rounds = ROUNDS, posts = POSTS; /* posts: even */
+static uint64_t failures, rounds = ROUNDS, posts = POSTS;
 
 static void check(bool holds, const struct transport *transport, const char *what)
 {
