@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/environment.h"
+#include "cli/files.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/share.h"
@@ -232,7 +233,7 @@ int main(int argc, char **argv)
     } else {
         check_address_space();
         catch_signals();
-        if (environment_rank() == 0)
+        if (environment_rank() == 0 && files_check(&options, &err))
             inputs_probe(&options.study, &err);
         study_start();
         under_mpirun = environment_under_mpirun(); /* MPI_Init() changes the environment */

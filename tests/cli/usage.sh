@@ -131,7 +131,7 @@ alone "^Usage: .*ahbm-pdes" --help
 alone "^Usage: .*ahbm-pdes" -h
 alone "^ahbm-pdes [0-9]+\.[0-9]+\.[0-9]+$" --version
 alone "^ahbm-pdes [0-9]+\.[0-9]+\.[0-9]+$" -V
-alone "^decode case 1 context 8192 batch 2 kernel decode$" --dry-run --context 4k..8k --batch 2
+alone "^decode case 1 context 8192 batch 2 kernel decode memory [0-9]+ MiB$" --dry-run --context 4k..8k --batch 2
 alone "^decode " --list-kernels
 alone "^  bandwidth_gbps: 1200$" --print-config
 alone "^  slots: 7$" --print-config --set ipcq.slots=7

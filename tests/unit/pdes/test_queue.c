@@ -253,15 +253,15 @@ static void test_bimodal(void)
     memory_free(last);
 }
 
-/* Delays of a trial: ever larger ones, and from trial 20 on clusters with wide gaps between them.
- */
+/* Delays of a trial: ever larger ones, and from trial 20 on clusters with wide gaps between them. The
+ * sum of a trial's stays below TIME_LAST, where simulated time ends. */
 static uint64_t trial_delay(uint32_t trial, uint64_t bits)
 {
     static const uint64_t scales[] = {1, 3, 100, 100000, UINT64_C(1) << 40};
     uint64_t scale = scales[(bits >> 4) % (1 + trial % 5)];
     if (trial < 20)
         return (bits >> 8) % scale;
-    return (bits >> 8) % 4 * (UINT64_C(1) << trial) + (bits >> 12) % 64;
+    return (bits >> 8) % 4 * (UINT64_C(1) << trial % 45) + (bits >> 12) % 64;
 }
 
 /* Both kinds agree on every pop, whatever is added when. */
