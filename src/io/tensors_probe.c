@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -36,12 +37,12 @@ static void allow_memory(uint64_t bytes)
 #ifdef __SANITIZE_ADDRESS__
     (void)bytes; /* its shadow needs terabytes of addresses */
 #else
-    unsigned long pages = 0;
+    char line[128];
     FILE *taken = fopen("/proc/self/statm", "re");
     if (taken == NULL)
         return;
-    if (fscanf(taken, "%lu", &pages) == 1)
-        set_limit(RLIMIT_AS, pages * (uint64_t)sysconf(_SC_PAGESIZE) + bytes);
+    if (fgets(line, sizeof line, taken) != NULL) /* pages come first */
+        set_limit(RLIMIT_AS, strtoull(line, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE) + bytes);
     fclose(taken);
 #endif
 }

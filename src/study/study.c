@@ -1,5 +1,6 @@
 #include "study/study.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +86,7 @@ void study_list_points(const struct hw_params *params, const struct study_option
         struct plan_point at = plan_point(options, i);
         struct problem problem;
         problem_init(&problem, params, &at.options, at.case_number, at.context);
+        assert(problem.kernel != NULL); /* the options were checked */
         if (problem.kernel != kernel)
             memset(memory, 0, sizeof memory);
         kernel = problem.kernel;

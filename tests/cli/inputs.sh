@@ -138,8 +138,8 @@ for ranks in 1 2; do
     wait
     launch $ranks --case 1 --quiet --config /dev/stdin --output "$work/x.h5" <<<"$machine" ||
         fail "a machine from standard input"
-    h5dump -g /config "$work/x.h5" >"$work/config" # whole: grep -q would leave early
-    grep -q "slots: 7" "$work/config" || fail "the machine of standard input"
+    h5dump -g /config "$work/x.h5" >"$given/config" # whole: grep -q would leave early
+    grep -q "slots: 7" "$given/config" || fail "the machine of standard input"
     rm -f "$work/x.h5"
     refused $ranks 2 "/dev/stdin: has no lengths" --requests /dev/stdin < <(true)
 done

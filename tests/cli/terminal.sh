@@ -32,7 +32,7 @@ for option in case context batch tile form phase seed message; do
     told 2 "--$option: '$shown' is not allowed" --$option "$evil"
 done
 told 2 "no kernel '$shown'" --kernel "$evil"
-told 2 "cannot open '\./$shown'" --kernel "./$evil"
+told 2 "--kernel: \./$shown: cannot be opened" --kernel "./$evil"
 told 2 "'$shown,,'" --kernel "$evil,,"
 told 2 "--set" --set "$evil"
 told 2 "--set hbm.bandwidth_gbps" --set "hbm.bandwidth_gbps=$evil"
@@ -88,7 +88,7 @@ END
     told 2 "kernel $name, .*: bad\\\\x1b\[2J\\\\nnews\\\\xff" --kernel ./evil.so --context 13
     told 2 "--reduce-pe.*kernel $name, .*bad|--phase: kernel $name" --kernel ./evil.so --phase prefill
     (cd "$work" && "$AHBM_PDES" --kernel ./evil.so,decode --case 2 --context 64 --dry-run) >"$work/out"
-    grep -q "kernel $name$" "$work/out" || fail "dry run: $(cat -v "$work/out")"
+    grep -q "kernel $name memory [0-9]* MiB$" "$work/out" || fail "dry run: $(cat -v "$work/out")"
     clean "$work/out"
     (cd "$work" && "$AHBM_PDES" --kernel ./evil.so,decode --case 2 --context 64 --progress) \
         >"$work/out" 2>"$work/err" || fail "a run: $(cat -v "$work/err")"
