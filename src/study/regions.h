@@ -8,8 +8,8 @@
 /* The request, counted over all batches, and the KV head that request `request` of the launch of
  * `group` works on. Group g works on KV head g mod H_kv of batch floor(g / H_kv). In a launch whose
  * kernel takes the heads apart (multi-head attention) each of the G = H_q / H_kv query heads of a
- * group is a request of its own, r = G * request + head in the group, and has its own KV head: query
- * head h has KV head h, of H_q. */
+ * group is a request of its own, r = G * request + head in the group, and has its own KV head:
+ * query head h has KV head h, of H_q. */
 uint32_t problem_request(const struct problem *problem, uint32_t group, uint32_t request);
 uint32_t problem_kv_head(const struct problem *problem, uint32_t group, uint32_t request);
 

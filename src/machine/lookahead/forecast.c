@@ -42,9 +42,7 @@ uint64_t forecast_credit(const struct lookahead *lookahead, uint32_t pe, uint32_
                          uint64_t number)
 {
     uint64_t slots = lookahead->params->ipcq.slots;
-    return number <= slots
-               ? 0
-               : inbound_time(&lookahead->pe[pe].credits[queue], number - slots);
+    return number <= slots ? 0 : inbound_time(&lookahead->pe[pe].credits[queue], number - slots);
 }
 
 /* What the bounds of a CPU's commands in flight are asked with. */
@@ -79,9 +77,9 @@ static uint64_t receive_end(const struct asking *asking, const struct pe *pe,
     const struct command *command = flight_command(flight);
     uint32_t queue = command->queue;
     if (to_another_cube(command))
-        return time_max(inbound_time(&lookahead->pe[asking->pe].data[queue],
-                                     flight_last_fragment(flight)),
-                        ipcq_drain_end(pe, queue));
+        return time_max(
+            inbound_time(&lookahead->pe[asking->pe].data[queue], flight_last_fragment(flight)),
+            ipcq_drain_end(pe, queue));
     uint64_t sent =
         message_sent(asking->forecast, pe, queue, flight_message(flight), asking->depth);
     if (sent == 0)

@@ -67,8 +67,7 @@ static uint64_t packet_time(const struct lookahead *lookahead, uint32_t pe,
                             const struct emission *record)
 {
     return record->send ? forecast_credit(lookahead, pe, record->queue, record->fragment)
-                        : inbound_time(&lookahead->pe[pe].data[record->queue],
-                                       record->fragment);
+                        : inbound_time(&lookahead->pe[pe].data[record->queue], record->fragment);
 }
 
 /* The earliest arrival elsewhere of what the record's command lets leave, which is issued at

@@ -253,8 +253,8 @@ static void test_bimodal(void)
     memory_free(last);
 }
 
-/* Delays of a trial: ever larger ones, and from trial 20 on clusters with wide gaps between them. The
- * sum of a trial's stays below TIME_LAST, where simulated time ends. */
+/* Delays of a trial: ever larger ones, and from trial 20 on clusters with wide gaps between them.
+ * The sum of a trial's stays below TIME_LAST, where simulated time ends. */
 static uint64_t trial_delay(uint32_t trial, uint64_t bits)
 {
     static const uint64_t scales[] = {1, 3, 100, 100000, UINT64_C(1) << 40};
