@@ -21,9 +21,9 @@ bool environment_under_mpirun(void);
 bool environment_hangup_ignored(void);
 
 /* Chooses MPI's and HDF5's settings, each unless the user already did: ranks that outnumber their
- * CPUs yield while they wait; ranks of one node do not look for networks; files go through ROMIO,
- * whose errors are reported (docs/adr/0005); HDF5 takes no file locks. And a rank computes on one
- * processor. */
+ * CPUs yield while they wait; ranks of one node do not look for networks; a process that nobody
+ * launched starts no daemon; files go through ROMIO, whose errors are reported (docs/adr/0005);
+ * HDF5 takes no file locks. And a rank computes on one processor. */
 void environment_prepare(void);
 
 #endif
