@@ -136,15 +136,11 @@ static bool set_form(int key, const char *text, struct study_options *study, str
 
 static bool set_parallel(int key, const char *text, struct study_options *study, struct error *err)
 {
-    static const char *const syncs[] = {"window", "null", NULL};
     static const char *const transports[] = {"auto", "mpi", "shared", NULL};
     static const char *const lookaheads[] = {"scout", "link", NULL};
     int index = 0;
     bool ok;
-    if (key == KEY_SYNC) {
-        ok = words_choice("sync", text, syncs, &index, err);
-        study->sync = (enum sync_kind)index;
-    } else if (key == KEY_TRANSPORT) {
+    if (key == KEY_TRANSPORT) {
         ok = words_choice("transport", text, transports, &index, err);
         study->transport = (enum transport_choice)index;
     } else {
@@ -260,7 +256,7 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
         ok = set_problem(key, text, &options->study, parse->err);
     else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
         ok = set_form(key, text, &options->study, parse->err);
-    else if (key >= KEY_SYNC && key <= KEY_LOOKAHEAD)
+    else if (key >= KEY_TRANSPORT && key <= KEY_LOOKAHEAD)
         ok = set_parallel(key, text, &options->study, parse->err);
     else
         ok = set_output(key, text, options, parse->err);

@@ -96,8 +96,6 @@ static const struct argp_option table[] = {
     {"stats", KEY_STATS, 0, 0, "Also tell how fast the simulation ran", 0},
     {"progress", KEY_PROGRESS, 0, 0, "Name each point on standard error as it starts", 0},
     {"quiet", KEY_QUIET, 0, 0, "No summary", 0},
-    {"sync", KEY_SYNC, "window|null", 0,
-     "How the ranks keep in step; changes no result (default window)", 0},
     {"transport", KEY_TRANSPORT, "auto|mpi|shared", 0,
      "How the ranks exchange events: shared memory inside a node and MPI between nodes, or MPI "
      "alone "

@@ -32,7 +32,6 @@ enum key {
     KEY_TENSORS,
     KEY_OUTPUT,
     KEY_TRACE,
-    KEY_SYNC,
     KEY_TRANSPORT,
     KEY_LOOKAHEAD,
     KEY_RECORD_AHEAD,

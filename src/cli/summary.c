@@ -157,7 +157,7 @@ static void print_stats(const struct study_report *report, const struct summary_
             "the times of a rank below count its waiting for a processor\n",
             ranks->here, ranks->processors, ranks->processors == 1 ? "" : "s",
             run->model_processor_s.mean * ranks->ranks);
-    fprintf(out, "stats: %s synchronisation over %s%s%s\n", run->sync, run->transport,
+    fprintf(out, "stats: window synchronisation over %s%s%s\n", run->transport,
             run->transport_note[0] != '\0' ? ", not shared memory: " : "", run->transport_note);
     fprintf(out,
             "stats: %.1f events per round; %" PRIu64 " messages of %" PRIu64

@@ -71,14 +71,13 @@ static json_t *spread_json(const struct spread *spread)
 
 static json_t *run_json(const struct study_run_facts *run, uint32_t ranks)
 {
-    json_t *object =
-        json_pack("{s:I, s:s, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "ranks",
-                  (json_int_t)ranks, "sync", run->sync, "transport", run->transport, "wall_s",
-                  run->wall_s, "events", (json_int_t)run->events, "rounds", (json_int_t)run->rounds,
-                  "messages", (json_int_t)run->messages, "message_bytes",
-                  (json_int_t)run->message_bytes, "peak_rss_bytes", (json_int_t)run->peak_rss_bytes,
-                  "model_s", run->model_s.most, "sync_s", run->sync_s.most, "output_s",
-                  run->output_s.most, "busiest_cube_events", (json_int_t)run->busiest_events);
+    json_t *object = json_pack(
+        "{s:I, s:s, s:f, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:I}", "ranks", (json_int_t)ranks,
+        "transport", run->transport, "wall_s", run->wall_s, "events", (json_int_t)run->events,
+        "rounds", (json_int_t)run->rounds, "messages", (json_int_t)run->messages, "message_bytes",
+        (json_int_t)run->message_bytes, "peak_rss_bytes", (json_int_t)run->peak_rss_bytes,
+        "model_s", run->model_s.most, "sync_s", run->sync_s.most, "output_s", run->output_s.most,
+        "busiest_cube_events", (json_int_t)run->busiest_events);
     json_object_set_new(object, "critical_events", json_integer((json_int_t)run->critical_events));
     json_object_set_new(object, "model_processor_s",
                         json_real(run->model_processor_s.mean * ranks));

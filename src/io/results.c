@@ -110,7 +110,6 @@ static bool write_run(int64_t file, const struct results_run *run)
 {
     int64_t group = hdf5_group_new(file, "run");
     bool good = hdf5_attribute_u32(group, "ranks", run->ranks) &&
-                hdf5_attribute_text(group, "sync", run->sync) &&
                 hdf5_attribute_text(group, "transport", run->transport) &&
                 hdf5_attribute_f64(group, "wall_s", run->wall_s) &&
                 hdf5_attribute_u64(group, "events", run->events) &&

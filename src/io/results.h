@@ -8,7 +8,7 @@
 
 #include "machine/result.h"
 #include "io/spool.h"
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 
 struct results;
 
@@ -60,7 +60,7 @@ struct results_point {
 /* The facts of the run, of which none is compared between runs (/run). */
 struct results_run {
     uint32_t ranks;
-    const char *sync, *transport;
+    const char *transport;
     double wall_s;
     uint64_t events, rounds, messages, message_bytes, peak_rss_bytes;
 };

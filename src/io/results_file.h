@@ -5,7 +5,7 @@
 #define AHBM_IO_RESULTS_FILE_H
 
 #include "io/replacement.h"
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 #include "support/error.h"
 
 struct results_file {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 
 enum { HDF5_RANK_MAX = 4 };
 

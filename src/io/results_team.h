@@ -5,7 +5,7 @@
 #ifndef AHBM_IO_RESULTS_TEAM_H
 #define AHBM_IO_RESULTS_TEAM_H
 
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 
 struct results_team {
     struct group all;

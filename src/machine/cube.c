@@ -5,7 +5,7 @@
 
 #include "machine/lookahead/lookahead.h"
 #include "machine/machine.h"
-#include "pdes/engine.h"
+#include "pdes/core/engine.h"
 #include "support/memory.h"
 
 const struct lp_model *cube_model(void)

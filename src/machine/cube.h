@@ -5,7 +5,7 @@
 #include "machine/params.h"
 #include "machine/result.h"
 #include "machine/trace.h"
-#include "pdes/lp.h"
+#include "pdes/core/lp.h"
 #include "prog/program.h"
 #include "prog/values.h"
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "pdes/lp.h"
+#include "pdes/core/lp.h"
 
 /* ---- bodies: fixed sizes, no padding that could differ between ranks ---- */
 

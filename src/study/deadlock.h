@@ -3,7 +3,7 @@
 #define AHBM_STUDY_DEADLOCK_H
 
 #include "machine/cube.h"
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 
 /* Collective. False with the same `err` on all processes: the cycle of waits of the unfinished PEs,
  * or else a message that no recv took. */

@@ -2,7 +2,7 @@
 #ifndef AHBM_STUDY_INPUTS_H
 #define AHBM_STUDY_INPUTS_H
 
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 #include "study/problem.h"
 #include "values/source.h"
 

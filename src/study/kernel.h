@@ -4,7 +4,7 @@
 
 #include <ahbm/kernel.h>
 
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 #include "study/options.h"
 #include "support/error.h"
 

@@ -29,9 +29,3 @@ const char *shards_name(enum tl_shards shards)
     static const char *const names[] = {"contiguous", "striped", "zigzag"};
     return names[shards];
 }
-
-const char *sync_name(enum sync_kind sync)
-{
-    static const char *const names[] = {"window", "null"};
-    return names[sync];
-}

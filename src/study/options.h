@@ -7,7 +7,7 @@
 #include <signal.h>
 
 #include "machine/cube.h"
-#include "pdes/engine.h"
+#include "pdes/core/engine.h"
 
 /* AUTO: commands up to TRACE_AUTO_CONTEXT tokens, summary above. */
 enum trace_level { TRACE_AUTO, TRACE_NONE, TRACE_SUMMARY, TRACE_COMMANDS };
@@ -44,7 +44,6 @@ struct study_options {
     bool write_output;   /* O into the result file */
     const char *tensors; /* file with Q, K and V; NULL: generated from the seed */
     uint64_t seed;
-    enum sync_kind sync;
     enum transport_choice transport;
     uint32_t ranks_here, processors; /* of this node (group_census()) */
     enum lookahead_kind lookahead;   /* what promises are made from */
@@ -69,7 +68,6 @@ struct study_options {
 const char *reduce_name(enum tl_reduce reduce);
 const char *phase_name(enum tl_phase phase);
 const char *form_name(enum tl_form form);
-const char *sync_name(enum sync_kind sync);
 const char *gemm_name(enum tl_gemm gemm);
 const char *shards_name(enum tl_shards shards);
 

@@ -56,7 +56,6 @@ void point_init(struct point *point, const struct group *group, const struct pro
         .model = cube_model(),
         .transport = transport,
         .stop = options->stop,
-        .sync = options->sync,
         .queue = QUEUE_DEFAULT,
         .crowded = options->ranks_here > options->processors,
     };

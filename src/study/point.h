@@ -5,8 +5,8 @@
 #include "machine/cube.h"
 #include "machine/message.h"
 #include "io/spool.h"
-#include "pdes/engine.h"
-#include "pdes/group.h"
+#include "pdes/core/engine.h"
+#include "pdes/transport/comm.h"
 #include "study/problem.h"
 #include "values/engine.h"
 

@@ -1,6 +1,6 @@
 #include "study/rehearse.h"
 
-#include "pdes/engine.h"
+#include "pdes/core/engine.h"
 #include "study/plan.h"
 #include "study/problem.h"
 #include "study/traffic.h"

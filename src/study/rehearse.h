@@ -4,7 +4,7 @@
 #define AHBM_STUDY_REHEARSE_H
 
 #include "machine/params.h"
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 #include "study/options.h"
 #include "support/error.h"
 

@@ -9,7 +9,7 @@
 
 #include <stddef.h>
 
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 #include "study/options.h"
 #include "support/error.h"
 

@@ -2,7 +2,7 @@
 #ifndef AHBM_STUDY_SAME_H
 #define AHBM_STUDY_SAME_H
 
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 #include "support/error.h"
 #include "support/input.h"
 

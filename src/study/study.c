@@ -9,7 +9,7 @@
 #include "io/replacement.h"
 #include "io/results.h"
 #include "kernels/registry.h"
-#include "pdes/transport_choice.h"
+#include "pdes/transport/choice.h"
 #include "study/effect.h"
 #include "study/estimate.h"
 #include "study/inputs.h"
@@ -289,7 +289,6 @@ static bool close_output(struct study *study, double start)
     total(study->group, run, start);
     struct results_run facts = {
         .ranks = study->group->size,
-        .sync = run->sync,
         .transport = run->transport,
         .wall_s = run->wall_s,
         .events = run->events,
@@ -348,7 +347,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
     double start = clock_wall();
     struct study study = {
         .group = group, .params = params, .options = options, .report = report, .err = err};
-    *report = (struct study_report){.run = {.sync = sync_name(options->sync)}};
+    *report = (struct study_report){0};
     if (!check(group, params, options, group->size, options->ranks_here, err))
         return STUDY_FAILED;
     if (options->verify) {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "machine/params.h"
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 #include "prog/op.h"
 #include "study/options.h"
 
@@ -51,7 +51,7 @@ struct study_run_facts {
     double wall_s, verify_s;
     struct spread model_s, sync_s, output_s; /* what the processes spent their time on */
     struct spread model_processor_s;         /* within model_s */
-    const char *sync, *transport;
+    const char *transport;
     char transport_note[256]; /* why it is not shared memory; empty: as it should be */
 };
 

@@ -80,16 +80,6 @@ static void tell_groups(struct engine *engine, const struct geometry *geometry,
     memory_free(numbers);
 }
 
-static void tell_flows(struct engine *engine, const struct geometry *geometry,
-                       const uint64_t *links)
-{
-    uint32_t cubes = geometry_cubes(geometry), other;
-    for (uint32_t cube = 0; cube < cubes; cube++)
-        for (uint32_t link = 0; link < CUBE_LINKS; link++)
-            if (flows_neighbour(geometry, cube, link, &other))
-                engine_flow(engine, cube, other, links[cube * CUBE_LINKS + link]);
-}
-
 void traffic_tell(struct point *point, const struct study_options *options)
 {
     const struct geometry *geometry = &point->problem->params->geometry;
@@ -100,7 +90,5 @@ void traffic_tell(struct point *point, const struct study_options *options)
                    &point->emissions[(size_t)i * point->problem->launch.pes]);
     group_sum_all(point->group, links, count);
     tell_groups(point->engine, geometry, links);
-    if (options->sync == SYNC_NULL)
-        tell_flows(point->engine, geometry, links);
     memory_free(links);
 }

@@ -13,9 +13,8 @@ struct tl_program_config traffic_config(const struct problem *problem,
 struct program *traffic_program(const struct problem *problem, const struct study_options *options,
                                 uint32_t group, uint32_t within, uint32_t cube, uint32_t pe);
 
-/* Puts CUBEs that reach each other into one group of the engine, and with null messages declares
- * every flow; fills point->emissions. Each PE's program is recorded once more for that. Collective.
- */
+/* Puts CUBEs that reach each other into one group of the engine and fills point->emissions. Each
+ * PE's program is recorded once more for that. Collective. */
 void traffic_tell(struct point *point, const struct study_options *options);
 
 #endif

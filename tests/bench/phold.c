@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pdes/engine.h"
-#include "pdes/transport_choice.h"
+#include "pdes/core/engine.h"
+#include "pdes/transport/choice.h"
 #include "support/memory.h"
 
 static const double TICKS = 1e9; /* of simulated time per unit of the options */
@@ -23,7 +23,6 @@ struct options {
     uint32_t lps;    /* 0: one per rank */
     uint64_t seed;
     bool only_mpi;
-    bool null; /* synchronise by null messages */
     enum transport_choice transport;
     enum queue_kind queue;
     double lookahead;
@@ -148,14 +147,11 @@ static void start_lp(struct lp *lp, const struct phold *phold)
 static struct engine *build(const struct phold *phold, struct transport *transport)
 {
     uint32_t lps = phold->options.lps;
-    struct engine_config config = {lps,
-                                   phold->bits,
-                                   &model,
-                                   transport,
-                                   NULL,
-                                   phold->options.null ? SYNC_NULL : SYNC_WINDOW,
-                                   phold->options.queue,
-                                   false};
+    struct engine_config config = {.lps = lps,
+                                   .unit_bits = phold->bits,
+                                   .model = &model,
+                                   .transport = transport,
+                                   .queue = phold->options.queue};
     struct engine *engine = engine_new(&config);
     for (uint32_t a = 0; a < lps; a++) {
         if (engine_lp(engine, a) == NULL)
@@ -290,9 +286,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
                              : *arg == 's' ? TRANSPORT_SHARED
                                            : TRANSPORT_AUTO;
         return 0;
-    case 'y':
-        options->null = *arg == 'n';
-        return 0;
     case KEY_ONLY_MPI:
         options->only_mpi = true;
         return 0;
@@ -329,7 +322,6 @@ static void read_options(int argc, char **argv, struct options *options)
         {"units", 'u', "N", 0, "Units in the whole model (16384)", 0},
         {"events", 'e', "N", 0, "First events per unit (1)", 0},
         {"transport", 't', "auto|mpi|shared", 0, "How ranks exchange events (auto)", 0},
-        {"sync", 'y', "window|null", 0, "How ranks keep in step (window)", 0},
         {"queue", 'q', "heap|ladder", 0, "Pending events (the engine's default)", 0},
         {"only-mpi", KEY_ONLY_MPI, 0, 0, "Start MPI, tell its memory, and end", 0},
         {"lps", KEY_LPS, "N", 0, "LPs that hold the units (one per rank)", 0},

@@ -42,7 +42,7 @@ static bool measure(struct content *content, const struct group *group, const ch
     }
     double added = slowest(group, start);
     start = MPI_Wtime();
-    struct results_run run = {.ranks = group->size, .sync = "window", .transport = "mpi"};
+    struct results_run run = {.ranks = group->size, .transport = "mpi"};
     bool good = results_close(results, &run, err);
     double closed = slowest(group, start);
     uint64_t grown = group_max(group, peak_kib() - before);

@@ -44,7 +44,7 @@ effective --phase prefill --case 1,3 --mlo packed --ring-depth 3 --shards stripe
 effective --tp-idle redundant --reduce-cube tree --mlo packed --gemm dot --form tiled --tile 512
 effective --kernel allreduce-ring --reduce-pe tree --message 64K
 effective --seed 3 --verify
-effective --sync null --transport shared --lookahead link --record-ahead 3 --trace none
+effective --transport shared --lookahead link --record-ahead 3 --trace none
 for action in --help --version --list-kernels --print-config; do
     effective $action --shards zigzag --seed 3
 done

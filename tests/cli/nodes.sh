@@ -37,7 +37,6 @@ pretend 8 16
 compare shared+mpi --case 4
 pretend 3 8
 compare shared+mpi --case 4
-compare shared+mpi --case 4 --sync null
 compare shared+mpi --case 4 --transport shared
 compare mpi --case 4 --transport mpi
 
@@ -80,17 +79,14 @@ for split in 5,there:3 1,there:7; do
     hosts "here:$split" 8
     compare shared+mpi --case 4
 done
-compare shared+mpi --case 4 --sync null
 hosts here:8,narrow:8 16
 compare "mpi, not shared memory: on node narrow: /dev/shm has 1[0-2] MiB free" --case 4
 
 reference --context 1M --trace commands
 hosts here:3,there:5 8
 compare shared+mpi --context 1M --trace commands
-compare shared+mpi --context 1M --trace commands --sync null
 compare mpi --context 1M --trace commands --transport mpi
 reference --phase prefill --context 1K
 compare shared+mpi --phase prefill --context 1K
-compare shared+mpi --phase prefill --context 1K --sync null
 
 conclude

@@ -190,11 +190,8 @@ static inline bool content_write(struct content *content, const struct group *gr
             return false;
         }
     }
-    struct results_run run = {.ranks = group->size,
-                              .sync = "window",
-                              .transport = "mpi",
-                              .wall_s = 1.5,
-                              .events = group->size};
+    struct results_run run = {
+        .ranks = group->size, .transport = "mpi", .wall_s = 1.5, .events = group->size};
     return results_close(results, &run, err);
 }
 

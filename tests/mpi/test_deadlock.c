@@ -1,5 +1,5 @@
 /* Two CUBEs that wait for each other, far apart in simulated time, on 16 ranks of which 14 have
- * nothing to do: with every transport and algorithm the run ends at once, and both are found
+ * nothing to do: with every transport the run ends at once, and both are found
  * waiting. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "machine/lookahead/flows.h"
 #include "machine/message.h"
 #include "io/config.h"
-#include "pdes/engine.h"
-#include "pdes/group.h"
-#include "pdes/transport_choice.h"
+#include "pdes/core/engine.h"
+#include "pdes/transport/comm.h"
+#include "pdes/transport/choice.h"
 #include "support/memory.h"
 
 enum { COMMANDS = 2000, ROUNDS_MAX = 4 };
@@ -74,19 +74,16 @@ static void load(struct engine *engine, const struct hw_params *params, struct c
                              UINT64_MAX);
     }
     engine_connect(engine, 0, 1);
-    engine_flow(engine, 0, 1, 1); /* the credits that will never be */
-    engine_flow(engine, 1, 0, 1);
 }
 
 static bool run(const struct group *group, const struct hw_params *params,
-                struct transport *transport, enum sync_kind sync)
+                struct transport *transport)
 {
     uint32_t count = geometry_cubes(&params->geometry), waiting = 0;
     struct engine_config config = {.lps = count,
                                    .unit_bits = HW_UNIT_BITS,
                                    .model = cube_model(),
                                    .transport = transport,
-                                   .sync = sync,
                                    .queue = QUEUE_DEFAULT};
     struct engine *engine = engine_new(&config);
     struct cube **cubes = memory_new(count, sizeof(struct cube *));
@@ -102,9 +99,9 @@ static bool run(const struct group *group, const struct hw_params *params,
     }
     uint64_t all = group_sum(group, waiting), sent = group_sum(group, stats.messages);
     if (group->rank == 0)
-        printf("%s, sync %d: result %d, %llu waiting, %llu rounds, %llu messages\n",
-               transport->ops->name, (int)sync, (int)result, (unsigned long long)all,
-               (unsigned long long)stats.rounds, (unsigned long long)sent);
+        printf("%s: result %d, %llu waiting, %llu rounds, %llu messages\n", transport->ops->name,
+               (int)result, (unsigned long long)all, (unsigned long long)stats.rounds,
+               (unsigned long long)sent);
     memory_free(cubes);
     engine_free(engine);
     return result == ENGINE_DONE && all == 2 && stats.rounds <= ROUNDS_MAX;
@@ -123,8 +120,7 @@ int main(int argc, char **argv)
     for (int t = 0; t < 3 && ok; t++) {
         setenv("AHBM_RANKS_PER_NODE", ranks_per_node[t], 1);
         struct transport *transport = transport_open(MPI_COMM_WORLD, choices[t], &err);
-        for (int sync = SYNC_WINDOW; sync <= SYNC_NULL; sync++)
-            ok = run(&group, config_params(config), transport, (enum sync_kind)sync) && ok;
+        ok = run(&group, config_params(config), transport) && ok;
         transport->ops->destroy(transport);
     }
     config_free(config);

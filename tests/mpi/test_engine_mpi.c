@@ -1,25 +1,23 @@
 /* Random programs on the engine: over communicators of 1, 2, 3, 5, 8 and 16 ranks of one launch,
- * every transport (the one over several nodes with nodes of several shapes) and every algorithm,
- * the digest, the counts, the errors and (of windows) the rounds equal those of windows in one
- * process.
+ * every transport (the one over several nodes with nodes of several shapes) and both queues, the
+ * digest, the counts, the errors and the rounds equal those in one process.
  *
  * A program is a random graph of LPs and a model whose sends are drawn from counters of the units
  * and from what the events carry, so that any change of order or content spreads.
  *
- * What takes the time is meeting, not events: rounds and null messages times ranks. So by default
- * programs of many rounds are passed over, and two things are done in turn: a program's null
- * messages go over one transport, and it runs in one of the two ways to split the ranks. With
- * AHBM_LONG_TESTS in the environment nothing is left out, and there are more of them. */
+ * What takes the time is meeting, not events: rounds times ranks. So by default programs of many
+ * rounds are passed over, and each runs in one of the two ways to split the ranks, the two in turn.
+ * With AHBM_LONG_TESTS in the environment nothing is left out, and there are more of them. */
 #include <argp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pdes/engine.h"
-#include "pdes/transport_hybrid.h"
-#include "pdes/transport_mpi.h"
-#include "pdes/transport_shared.h"
+#include "pdes/core/engine.h"
+#include "pdes/transport/hybrid.h"
+#include "pdes/transport/messages.h"
+#include "pdes/transport/shared.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
@@ -43,12 +41,6 @@ struct program {
 struct lp_state {
     const struct program *program;
     uint64_t counter[1 << BITS_MAX];
-};
-
-/* How it is run: nothing of this may change a result. */
-struct way {
-    enum sync_kind sync;
-    enum queue_kind queue;
 };
 
 struct outcome {
@@ -262,11 +254,15 @@ static void start(struct lp *lp)
 }
 
 static struct engine *build(const struct program *program, struct transport *transport,
-                            struct way way, struct lp_state *states)
+                            enum queue_kind queue, struct lp_state *states)
 {
-    struct engine_config config = {program->lps, program->bits, &models[program->memoryless],
-                                   transport,    &stop,         way.sync,
-                                   way.queue,    true};
+    struct engine_config config = {.lps = program->lps,
+                                   .unit_bits = program->bits,
+                                   .model = &models[program->memoryless],
+                                   .transport = transport,
+                                   .stop = &stop,
+                                   .queue = queue,
+                                   .crowded = true};
     struct engine *engine = engine_new(&config);
     for (uint32_t a = 0; a < program->lps; a++)
         for (uint32_t b = 0; b < a; b++)
@@ -285,11 +281,11 @@ static struct engine *build(const struct program *program, struct transport *tra
 }
 
 /* Collective over `comm`, whose ranks are those of `transport`. */
-static void run_program(const struct program *program, struct transport *transport, struct way way,
-                        MPI_Comm comm, struct outcome *outcome)
+static void run_program(const struct program *program, struct transport *transport,
+                        enum queue_kind queue, MPI_Comm comm, struct outcome *outcome)
 {
     struct lp_state states[LPS_MAX];
-    struct engine *engine = build(program, transport, way, states);
+    struct engine *engine = build(program, transport, queue, states);
     memset(outcome, 0, sizeof *outcome);
     stop = 0;
     outcome->result = engine_run(engine, &outcome->error);
@@ -311,35 +307,30 @@ static void run_program(const struct program *program, struct transport *transpo
     engine_free(engine);
 }
 
-/* Where a stop falls inside a window depends on the partition; that all stop does not. How far the
- * other LPs are when one fails depends on the algorithm, as do the rounds; which fails does not. */
-static bool agrees(const struct outcome *expected, const struct outcome *got, enum sync_kind sync)
+/* Where a stop falls inside a window depends on the partition; that all stop does not. */
+static bool agrees(const struct outcome *expected, const struct outcome *got)
 {
     if (expected->result != got->result)
         return false;
     if (expected->result == ENGINE_STOPPED)
         return true;
-    if (sync == SYNC_NULL && expected->result == ENGINE_FAILED)
-        return strcmp(expected->error.text, got->error.text) == 0;
     return expected->digest == got->digest && expected->events == got->events &&
-           (sync == SYNC_NULL || expected->rounds == got->rounds) &&
-           expected->error.code == got->error.code &&
+           expected->rounds == got->rounds && expected->error.code == got->error.code &&
            strcmp(expected->error.text, got->error.text) == 0;
 }
 
-static void complain(uint64_t number, const struct transport *transport, enum sync_kind sync,
+static void complain(uint64_t number, const struct transport *transport,
                      const struct outcome *expected, const struct outcome *got)
 {
     fprintf(stderr,
-            "program %llu, transport %s, sync %d, rank %u of %u: result %d digest %016llx events "
+            "program %llu, transport %s, rank %u of %u: result %d digest %016llx events "
             "%llu rounds %llu \"%s\", "
             "in one process: %d %016llx %llu %llu \"%s\"\n",
-            (unsigned long long)number, transport->ops->name, (int)sync, transport->rank,
-            transport->size, (int)got->result, (unsigned long long)got->digest,
-            (unsigned long long)got->events, (unsigned long long)got->rounds, got->error.text,
-            (int)expected->result, (unsigned long long)expected->digest,
-            (unsigned long long)expected->events, (unsigned long long)expected->rounds,
-            expected->error.text);
+            (unsigned long long)number, transport->ops->name, transport->rank, transport->size,
+            (int)got->result, (unsigned long long)got->digest, (unsigned long long)got->events,
+            (unsigned long long)got->rounds, got->error.text, (int)expected->result,
+            (unsigned long long)expected->digest, (unsigned long long)expected->events,
+            (unsigned long long)expected->rounds, expected->error.text);
 }
 
 /* Each phase splits the ranks into groups of these sizes; those left over form one more. The first
@@ -359,7 +350,6 @@ struct options {
     uint64_t first;
     uint64_t seed;
     uint64_t rounds; /* programs of more are passed over */
-    bool all_null;   /* null messages over every transport */
     bool everywhere; /* each program in every phase */
 };
 
@@ -395,29 +385,19 @@ struct phase {
     struct transport *mpi, *shared, *hybrid[SHAPES];
 };
 
-/* Collective over the phase's ranks: every transport with every algorithm and queue; the two queues
- * take turns under null messages, which are the slowest where ranks outnumber processors, and so do
- * the transports unless `all_null`. */
-static void run_phase(const struct program *program, uint64_t number, bool all_null,
-                      const struct phase *phase, const struct outcome *expected,
-                      struct totals *totals)
+/* Collective over the phase's ranks: every transport with both queues. */
+static void run_phase(const struct program *program, uint64_t number, const struct phase *phase,
+                      const struct outcome *expected, struct totals *totals)
 {
-    const struct way ways[] = {{SYNC_WINDOW, QUEUE_HEAP},
-                               {SYNC_WINDOW, QUEUE_LADDER},
-                               {SYNC_NULL, number % 2 ? QUEUE_HEAP : QUEUE_LADDER}};
     struct transport *const transports[] = {phase->mpi, phase->shared,
                                             phase->hybrid[number % SHAPES]};
-    enum { TRANSPORTS = sizeof transports / sizeof *transports };
     struct outcome got;
-    for (size_t t = 0; t < TRANSPORTS; t++)
-        for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-            struct transport *transport = transports[t];
-            if (ways[i].sync == SYNC_NULL && !all_null && number / 6 % TRANSPORTS != t)
-                continue;
-            run_program(program, transport, ways[i], phase->comm, &got);
-            totals->messages += transport->size == 16 ? got.messages : 0;
-            if (!agrees(expected, &got, ways[i].sync) && totals->failures++ < 5)
-                complain(number, transport, ways[i].sync, expected, &got);
+    for (size_t t = 0; t < sizeof transports / sizeof *transports; t++)
+        for (int queue = QUEUE_HEAP; queue <= QUEUE_LADDER; queue++) {
+            run_program(program, transports[t], (enum queue_kind)queue, phase->comm, &got);
+            totals->messages += transports[t]->size == 16 ? got.messages : 0;
+            if (!agrees(expected, &got) && totals->failures++ < 5)
+                complain(number, transports[t], expected, &got);
         }
 }
 
@@ -425,7 +405,6 @@ static void run_all(const struct options *options, struct phase *phases, struct 
 {
     int rank;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    static const struct way plain = {SYNC_WINDOW, QUEUE_HEAP};
     struct transport *local = transport_local_new();
     uint64_t last = options->first + options->programs;
     for (uint64_t number = options->first; number < last; number++) {
@@ -433,7 +412,7 @@ static void run_all(const struct options *options, struct phase *phases, struct 
         struct outcome expected;
         make_program(&program, options->seed, number);
         if (rank == 0)
-            run_program(&program, local, plain, MPI_COMM_SELF, &expected);
+            run_program(&program, local, QUEUE_HEAP, MPI_COMM_SELF, &expected);
         MPI_Bcast(&expected, sizeof expected, MPI_BYTE, 0, MPI_COMM_WORLD);
         if (expected.rounds > options->rounds) {
             totals->passed++;
@@ -442,7 +421,7 @@ static void run_all(const struct options *options, struct phase *phases, struct 
         }
         for (int i = 0; i < PHASES; i++)
             if (options->everywhere || i == PHASES - 1 || number / 2 % 2 == (uint64_t)i)
-                run_phase(&program, number, options->all_null, &phases[i], &expected, totals);
+                run_phase(&program, number, &phases[i], &expected, totals);
         totals->results[expected.result]++;
         totals->events += expected.events;
         totals->rounds += expected.rounds;
@@ -502,7 +481,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         options->rounds = strtoull(arg, NULL, 10);
         return 0;
     case 'a':
-        options->all_null = options->everywhere = true;
+        options->everywhere = true;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -516,7 +495,7 @@ static void read_options(int argc, char **argv, struct options *options)
         {"first", 'f', "N", 0, "Number of the first one (0)", 0},
         {"seed", 's', "N", 0, "Seed of them all (1)", 0},
         {"rounds", 'r', "N", 0, "Pass over programs of more rounds (60; long: none)", 0},
-        {"all", 'a', NULL, 0, "All transports and groups for each program (long: always)", 0},
+        {"all", 'a', NULL, 0, "All groups for each program (long: always)", 0},
         {0},
     };
     static const struct argp argp = {list, parse, NULL, "Random programs on the engine.", 0, 0, 0};
@@ -524,7 +503,6 @@ static void read_options(int argc, char **argv, struct options *options)
     *options = (struct options){.programs = is_long ? 200 : 24,
                                 .seed = 1,
                                 .rounds = is_long ? UINT64_MAX : 60,
-                                .all_null = is_long,
                                 .everywhere = is_long};
     argp_parse(&argp, argc, argv, 0, NULL, options);
 }

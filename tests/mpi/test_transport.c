@@ -1,6 +1,6 @@
-/* What every transport promises (pdes/transport.h), called directly: over the 16 ranks of the
- * launch in MPI messages, in shared memory, and in both over nodes of several shapes; and which of
- * them a run chooses, also where a node lacks the space.
+/* What every transport promises (pdes/transport/transport.h), called directly: over the 16 ranks of
+ * the launch in MPI messages, in shared memory, and in both over nodes of several shapes; and which
+ * of them a run chooses, also where a node lacks the space.
  *
  * What a rank sends in a round is drawn from the round and the pair, so each receiver knows what it
  * must get. With AHBM_LONG_TESTS in the environment there are three times as many rounds. */
@@ -9,18 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pdes/transport_choice.h"
-#include "pdes/transport_hybrid.h"
-#include "pdes/transport_mpi.h"
-#include "pdes/transport_shared.h"
+#include "pdes/transport/choice.h"
+#include "pdes/transport/hybrid.h"
+#include "pdes/transport/messages.h"
+#include "pdes/transport/shared.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
-/* ROUNDS: a multiple of three, so that all meet once more after the last exchange: posts may use
- * what an exchange is still read from. POSTS: even. */
-enum { RANKS_MAX = 16, ROUNDS = 21, POSTS = 10, LONGER = 3, VALUES = 5 };
+enum { RANKS_MAX = 16, ROUNDS = 21, LONGER = 3, VALUES = 5 };
 
-static uint64_t failures, rounds = ROUNDS, posts = POSTS;
+static uint64_t failures, rounds = ROUNDS;
 
 static void check(bool holds, const struct transport *transport, const char *what)
 {
@@ -72,35 +70,26 @@ static void write_batch(struct batch *batch, uint64_t round, uint32_t from, uint
     }
 }
 
-/* Whether the batch goes on at `*event` and `*at` with what was sent in that round. */
-static bool holds_batch(const struct batch *batch, uint32_t *event, uint64_t *at, uint64_t round,
-                        uint32_t from, uint32_t to)
+/* Whether the batch is what was sent in that round, and no more. */
+static bool holds_only(const struct batch *batch, uint64_t round, uint32_t from, uint32_t to)
 {
-    uint32_t count = events_of(round, from, to);
-    if (batch->count - *event < count)
+    uint64_t at = 0;
+    if (batch->count != events_of(round, from, to))
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct event *got = &batch->events[(*event)++];
+    for (uint32_t i = 0; i < batch->count; i++) {
+        const struct event *got = &batch->events[i];
         uint32_t expected = payload_of(round, from, to, i), bytes = 0;
         if (got->time != round || got->src != from || got->dst != to || got->seq != i ||
             got->payload != (expected > 0))
             return false;
-        const uint8_t *data = expected > 0 ? batch_payload(batch, at, &bytes) : NULL;
+        const uint8_t *data = expected > 0 ? batch_payload(batch, &at, &bytes) : NULL;
         if (bytes != expected)
             return false;
         for (uint32_t k = 0; k < bytes; k++)
             if (data[k] != byte_of(round, from, k))
                 return false;
     }
-    return true;
-}
-
-static bool holds_only(const struct batch *batch, uint64_t round, uint32_t from, uint32_t to)
-{
-    uint32_t event = 0;
-    uint64_t at = 0;
-    return holds_batch(batch, &event, &at, round, from, to) && event == batch->count &&
-           at == batch->bytes_count;
+    return at == batch->bytes_count;
 }
 
 /* --- who is whose neighbour: all, those in a ring, none but 0 to 3, nobody --- */
@@ -129,7 +118,6 @@ static uint32_t connect_all(struct transport *transport, enum graph graph, struc
     memset(boxes, 0, RANKS_MAX * sizeof *boxes);
     for (uint32_t peer = 0; peer < transport->size; peer++)
         if (neighbours(graph, transport->rank, peer, transport->size)) {
-            boxes[count].heard.demand = UINT64_MAX;
             boxes[count++].peer = peer;
         }
     transport->ops->connect(transport, boxes, count);
@@ -216,72 +204,12 @@ static void test_broadcast(struct transport *transport)
     }
 }
 
-/* --- posts --- */
-
-static void post_to(struct transport *transport, struct mailbox *box, uint64_t number)
-{
-    write_batch(&box->out, number, transport->rank, box->peer);
-    box->tell = (struct note){10 * number, number % 2 ? number : UINT64_MAX};
-    transport->ops->post(transport, box);
-    check(box->out.count == 0 && box->posted == number, transport, "what a post leaves");
-}
-
-static bool all_came(const struct mailbox *boxes, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (boxes[i].received < posts)
-            return false;
-    return true;
-}
-
-static void check_posts(const struct transport *transport, const struct mailbox *box)
-{
-    uint32_t event = 0;
-    uint64_t at = 0;
-    for (uint64_t number = 1; number <= posts; number++)
-        check(holds_batch(&box->in, &event, &at, number, box->peer, transport->rank), transport,
-              "what posts bring, in their order");
-    check(event == box->in.count && at == box->in.bytes_count, transport, "no more than was sent");
-    check(box->heard.promise == 10 * posts, transport, "the last promise");
-    check(box->heard.demand == posts - 1, transport, "the last demand"); /* of an odd post */
-}
-
-static void test_tally(struct transport *transport)
-{
-    uint64_t sums[TALLY_WORDS], mine[TALLY_WORDS] = {transport->rank, 1, 2, 0};
-    transport->ops->tally_start(transport, mine);
-    while (!transport->ops->tally_done(transport, sums))
-        transport->ops->poll(transport);
-    uint64_t size = transport->size;
-    check(sums[0] == size * (size - 1) / 2 && sums[1] == size && sums[2] == 2 * size &&
-              sums[3] == 0,
-          transport, "a tally");
-}
-
-/* Nobody receives before all has been posted, but as post() does so itself. */
-static void test_posts(struct transport *transport, enum graph graph)
-{
-    struct mailbox boxes[RANKS_MAX];
-    uint32_t count = connect_all(transport, graph, boxes);
-    for (uint64_t number = 1; number <= posts; number++)
-        for (uint32_t i = 0; i < count; i++)
-            post_to(transport, &boxes[i], number);
-    while (!all_came(boxes, count))
-        transport->ops->poll(transport);
-    for (uint32_t i = 0; i < count; i++)
-        check_posts(transport, &boxes[i]);
-    test_tally(transport);
-    test_tally(transport);
-    drop_all(boxes, count);
-}
-
 /* --- all of it, of each --- */
 
 static void test_transport(struct transport *transport)
 {
     for (int graph = 0; graph < GRAPHS; graph++) {
         test_rounds(transport, (enum graph)graph);
-        test_posts(transport, (enum graph)graph);
     }
     test_broadcast(transport);
     for (uint64_t round = 0; round < rounds; round++)
@@ -375,7 +303,6 @@ int main(int argc, char **argv)
     struct error why = {ERROR_NONE, ""};
     if (getenv("AHBM_LONG_TESTS") != NULL) {
         rounds *= LONGER;
-        posts *= LONGER;
     }
     test_transport(transport_mpi_new(MPI_COMM_WORLD));
     test_transport(transport_shared_new(MPI_COMM_WORLD, NULL, &why));

@@ -14,7 +14,7 @@ uint64_t lookahead_memory(const struct hw_params *params);
 void lookahead_free(struct lookahead *lookahead);
 void lookahead_choose(struct lookahead *lookahead, enum lookahead_kind kind);
 
-/* The engine's calls (pdes/lp.h). */
+/* The engine's calls (pdes/core/lp.h). */
 uint64_t lookahead_promise(struct lp *lp, uint64_t next_event);
 uint64_t lookahead_reaction(const struct lp *lp, uint32_t to);
 void lookahead_announce(struct lp *lp, const struct event *event);

@@ -8,7 +8,7 @@
 
 #include "machine/cube.h"
 #include "machine/message.h"
-#include "pdes/engine.h"
+#include "pdes/core/engine.h"
 #include "support/hash.h"
 #include "support/memory.h"
 

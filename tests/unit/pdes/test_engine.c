@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "pdes/engine.h"
+#include "pdes/core/engine.h"
 
 enum { PING, PONG, KINDS };
 enum { DELAY = 10, UNIT_BITS = 2 };
@@ -82,7 +82,7 @@ static void open_fixture(struct fixture *fixture, uint32_t lps)
     stop = 0;
     fixture->transport = transport_local_new();
     struct engine_config config = {lps,   UNIT_BITS,   &model,        fixture->transport,
-                                   &stop, SYNC_WINDOW, QUEUE_DEFAULT, false};
+                                   &stop, QUEUE_DEFAULT, false};
     fixture->engine = engine_new(&config);
     for (uint32_t i = 0; i < lps; i++) {
         struct lp *lp = engine_lp(fixture->engine, i);
@@ -201,7 +201,7 @@ static void test_process_without_lps(void)
     transport->rank = 3;
     transport->size = 4;
     struct engine_config config = {2,    UNIT_BITS,   &model,        transport,
-                                   NULL, SYNC_WINDOW, QUEUE_DEFAULT, false};
+                                   NULL, QUEUE_DEFAULT, false};
     struct engine *engine = engine_new(&config);
     struct error error = {ERROR_NONE, ""};
     engine_connect(engine, 0, 1);

@@ -3,7 +3,7 @@
 #include <CUnit/Basic.h>
 #include <stdlib.h>
 
-#include "pdes/queue.h"
+#include "pdes/core/queue.h"
 #include "support/memory.h"
 
 enum { MANY = 1000000 };

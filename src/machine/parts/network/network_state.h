@@ -4,7 +4,7 @@
 #include "machine/message.h"
 #include "machine/parts/network/network.h"
 #include "machine/server.h"
-#include "pdes/lp.h"
+#include "pdes/core/lp.h"
 
 struct link {
     struct server server;

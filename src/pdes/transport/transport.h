@@ -1,8 +1,6 @@
 /* How the engine's processes exchange events: a table of functions with one conformance suite.
  *
- * A mailbox is one neighbouring process. There are two ways to use it, not mixed within a run:
- * exchange() in rounds that all processes make together, and post() and poll() at any time.
- * exchange(), minimum(), broadcast() and connect() are collective over the transport's processes
+ * A mailbox is one neighbouring process. All calls are collective over the transport's processes
  * and made in the same order everywhere.
  */
 #ifndef AHBM_PDES_TRANSPORT_H
@@ -12,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pdes/event.h"
+#include "pdes/core/event.h"
 
 /* Events on their way, and the payloads of those that carry one, in their order: each an 8-byte
  * length and the bytes, padded to 8. */
@@ -23,19 +21,10 @@ struct batch {
     uint64_t bytes_count, bytes_capacity;
 };
 
-/* What a process tells a neighbour along with events (sync_null.c). */
-struct note {
-    uint64_t promise; /* nothing of mine arrives at you before this */
-    uint64_t demand;  /* tell me as soon as you can promise more than this; TIME_NEVER: no news */
-};
-
 struct mailbox {
     uint32_t peer;    /* the neighbour's rank */
-    struct batch out; /* emptied by exchange() and post() */
-    struct batch in;  /* of exchange(): until the next one; poll() appends to it */
-    struct note tell; /* goes with post() */
-    struct note heard;
-    uint64_t posted, received; /* whole batches, of post() and poll() */
+    struct batch out; /* emptied by exchange() */
+    struct batch in;  /* of the last exchange() */
 };
 
 /* What a user may ask for (transport_choice.h). */
@@ -69,7 +58,7 @@ static inline void least_merge(struct least *into, const struct least *from, uin
     }
 }
 
-enum { ROUND_VALUES = 20, TALLY_WORDS = 4 };
+enum { ROUND_VALUES = 20 };
 
 struct transport_ops {
     const char *name;
@@ -81,14 +70,6 @@ struct transport_ops {
     /* Merges the values of all processes, in place. */
     void (*minimum)(struct transport *transport, struct least *values, uint32_t count);
     void (*broadcast)(struct transport *transport, void *data, size_t bytes, uint32_t root);
-    /* Sends a mailbox's `out` and `tell`, in order behind earlier ones; may receive meanwhile. */
-    void (*post)(struct transport *transport, struct mailbox *box);
-    /* Appends what has come to the mailboxes' `in` and `heard`. */
-    void (*poll)(struct transport *transport);
-    /* Sums of TALLY_WORDS values over all processes, without waiting: each process starts it once,
-     * and goes on with other things until tally_done() gives the sums. */
-    void (*tally_start)(struct transport *transport, const uint64_t *values);
-    bool (*tally_done)(struct transport *transport, uint64_t *sums);
     void (*destroy)(struct transport *transport);
 };
 
@@ -99,15 +80,6 @@ struct transport {
     uint64_t messages; /* sent by this process, bodies that overflow a buffer counted apart */
     uint64_t bytes;    /* sent by this process in them */
 };
-
-/* For the transports: a note has come. */
-static inline void mailbox_hear(struct mailbox *box, struct note note)
-{
-    box->heard.promise = note.promise;
-    if (note.demand != UINT64_MAX)
-        box->heard.demand = note.demand;
-    box->received++;
-}
 
 /* The event to fill next. */
 struct event *batch_add(struct batch *batch);

@@ -1,4 +1,4 @@
-#include "pdes/queue.h"
+#include "pdes/core/queue.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "pdes/meeting.h"
+#include "pdes/transport/meeting.h"
 
 #include <linux/futex.h>
 #include <sched.h>
@@ -11,9 +11,8 @@
 enum { SPINS = 4096, YIELDS_CROWDED = 8, YIELDS = 64 };
 enum { NAP_NS = 1000 * 1000 }; /* of a sleeper that has something to do meanwhile */
 
-union line {
+struct line {
     _Alignas(64) struct least values[MEETING_VALUES];
-    uint64_t words[TALLY_WORDS];
 };
 
 /* A counter of arrivals and the number of rounds that are over, on lines of their own. */
@@ -21,17 +20,17 @@ struct gate {
     _Alignas(64) _Atomic uint32_t arrived;
     _Alignas(64) _Atomic uint32_t round;
     _Atomic uint32_t sleepers;
-    union line result[2]; /* by the round's parity: a slow reader still has the last one */
+    struct line result[2]; /* by the round's parity: a slow reader still has the last one */
 };
 
 struct meeting {
-    struct gate gate, tally;
-    union line slots[]; /* of the gate, then of the tally: one each per member */
+    struct gate gate;
+    struct line slots[]; /* one per member */
 };
 
 size_t meeting_bytes(uint32_t size)
 {
-    return sizeof(struct meeting) + (size_t)2 * size * sizeof(union line);
+    return sizeof(struct meeting) + (size_t)size * sizeof(struct line);
 }
 
 void member_init(struct member *member, void *meeting, uint32_t rank, uint32_t size,
@@ -60,7 +59,7 @@ static void sleep_on(struct gate *gate, uint32_t round, const struct timespec *l
     atomic_fetch_sub(&gate->sleepers, 1);
 }
 
-void member_yield(const struct member *member)
+static void let_others_go_on(const struct member *member)
 {
     if (member->meanwhile != NULL)
         member->meanwhile();
@@ -75,7 +74,7 @@ static void await(const struct member *member, struct gate *gate, uint32_t round
         if (waited < member->spins) {
             relax();
         } else if (waited < member->spins + member->yields) {
-            member_yield(member);
+            let_others_go_on(member);
         } else {
             sleep_on(gate, round, member->meanwhile != NULL ? &nap : NULL);
             if (member->meanwhile != NULL)
@@ -96,7 +95,7 @@ static void open_gate(struct gate *gate, uint32_t round)
 
 static void collect_minimum(const struct member *member, struct least *result, uint32_t count)
 {
-    const union line *slots = member->meeting->slots;
+    const struct line *slots = member->meeting->slots;
     memcpy(result, slots[0].values, count * sizeof *result);
     for (uint32_t i = 1; i < member->size; i++)
         least_merge(result, slots[i].values, count);
@@ -131,34 +130,4 @@ void member_publish(struct member *member, struct least *values, uint32_t count)
         await(member, gate, round);
         memcpy(values, result, count * sizeof *values);
     }
-}
-
-static void collect_sums(const struct member *member, uint64_t *result)
-{
-    const union line *slots = &member->meeting->slots[member->size];
-    memcpy(result, slots[0].words, sizeof slots[0].words);
-    for (uint32_t i = 1; i < member->size; i++)
-        for (uint32_t k = 0; k < TALLY_WORDS; k++)
-            result[k] += slots[i].words[k];
-}
-
-void member_tally_start(struct member *member, const uint64_t values[TALLY_WORDS])
-{
-    struct meeting *meeting = member->meeting;
-    struct gate *gate = &meeting->tally;
-    uint32_t round = member->tally_round++;
-    memcpy(meeting->slots[member->size + member->rank].words, values, TALLY_WORDS * sizeof *values);
-    if (atomic_fetch_add(&gate->arrived, 1) != member->size - 1)
-        return;
-    collect_sums(member, gate->result[round & 1].words);
-    open_gate(gate, round);
-}
-
-bool member_tally_done(struct member *member, uint64_t sums[TALLY_WORDS])
-{
-    struct gate *gate = &member->meeting->tally;
-    if (atomic_load_explicit(&gate->round, memory_order_acquire) != member->tally_round)
-        return false;
-    memcpy(sums, gate->result[(member->tally_round - 1) & 1].words, TALLY_WORDS * sizeof *sums);
-    return true;
 }

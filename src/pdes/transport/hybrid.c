@@ -6,12 +6,12 @@
  * published inside each node; where every process neighbours all those of other nodes, it travels
  * in the headers instead, and only the node's own is merged. Why no round meets another one:
  * docs/adr/0012. */
-#include "pdes/transport_hybrid.h"
+#include "pdes/transport/hybrid.h"
 
 #include <limits.h>
 
-#include "pdes/transport_mpi.h"
-#include "pdes/transport_shared.h"
+#include "pdes/transport/messages.h"
+#include "pdes/transport/shared.h"
 #include "support/memory.h"
 
 #define FAR UINT32_MAX
@@ -74,7 +74,6 @@ static void make_inner(struct transport_hybrid *self)
         self->inner_of[i] = local != FAR ? near++ : far++;
         struct mailbox *inner = &self->inner[self->inner_of[i]];
         inner->peer = local != FAR ? local : peer;
-        inner->heard.demand = UINT64_MAX;
     }
 }
 
@@ -148,52 +147,6 @@ static void hybrid_broadcast(struct transport *transport, void *data, size_t byt
     self->between->ops->broadcast(self->between, data, bytes, root);
 }
 
-static void hybrid_post(struct transport *transport, struct mailbox *box)
-{
-    struct transport_hybrid *self = (struct transport_hybrid *)transport;
-    uint32_t index = self->inner_of[box - self->boxes];
-    struct transport *path = index < self->near_count ? self->inside : self->between;
-    struct mailbox *inner = &self->inner[index];
-    batch_move(&inner->out, &box->out);
-    inner->tell = box->tell;
-    path->ops->post(path, inner);
-    box->posted++;
-    count_messages(self);
-}
-
-/* Hands on what an inner mailbox got since the last time, also while something was posted. */
-static void take_news(struct mailbox *box, struct mailbox *inner)
-{
-    if (inner->received == 0)
-        return;
-    batch_move(&box->in, &inner->in);
-    mailbox_hear(box, inner->heard);
-    box->received += inner->received - 1;
-    inner->received = 0;
-    inner->heard.demand = UINT64_MAX;
-}
-
-static void hybrid_poll(struct transport *transport)
-{
-    struct transport_hybrid *self = (struct transport_hybrid *)transport;
-    self->inside->ops->poll(self->inside);
-    self->between->ops->poll(self->between);
-    for (uint32_t i = 0; i < self->count; i++)
-        take_news(&self->boxes[i], &self->inner[self->inner_of[i]]);
-}
-
-static void hybrid_tally_start(struct transport *transport, const uint64_t *values)
-{
-    struct transport_hybrid *self = (struct transport_hybrid *)transport;
-    self->between->ops->tally_start(self->between, values);
-}
-
-static bool hybrid_tally_done(struct transport *transport, uint64_t *sums)
-{
-    struct transport_hybrid *self = (struct transport_hybrid *)transport;
-    return self->between->ops->tally_done(self->between, sums);
-}
-
 static void hybrid_destroy(struct transport *transport)
 {
     struct transport_hybrid *self = (struct transport_hybrid *)transport;
@@ -212,10 +165,6 @@ static const struct transport_ops hybrid_ops = {
     .exchange = hybrid_exchange,
     .minimum = hybrid_minimum,
     .broadcast = hybrid_broadcast,
-    .post = hybrid_post,
-    .poll = hybrid_poll,
-    .tally_start = hybrid_tally_start,
-    .tally_done = hybrid_tally_done,
     .destroy = hybrid_destroy,
 };
 

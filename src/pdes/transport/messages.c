@@ -1,9 +1,8 @@
 /* One buffer to each neighbour and round, always, so that a round needs no count exchange: a header
  * and as many events as fit below the eager limit (a message over 4 KB leaves Open MPI's eager
  * path); what is left over follows in a second message whose length the header tells. When every
- * process neighbours every other, the round's minimum travels in the headers. post() sends one
- * message of its own (transport_mpi_post.c). */
-#include "pdes/transport_mpi_internal.h"
+ * process neighbours every other, the round's minimum travels in the headers. */
+#include "pdes/transport/messages.h"
 
 #include <limits.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include "support/error.h"
 #include "support/memory.h"
 
+/* Message tags: the round's parity keeps a fast neighbour's next round apart from this one. */
+enum tag { TAG_ROUND = 0x100, TAG_REST = 0x200, TAG_PAYLOAD = 0x300 };
 enum { INLINE_EVENTS = 47 };
 
 struct buffer {
@@ -20,6 +21,20 @@ struct buffer {
     struct least values[ROUND_VALUES];
     uint64_t spare;
     struct event events[INLINE_EVENTS];
+};
+
+struct transport_mpi {
+    struct transport base;
+    MPI_Comm comm;
+    MPI_Datatype pair; /* struct least */
+    MPI_Op merge;
+    struct mailbox *boxes;
+    uint32_t count;
+    bool all_neighbours; /* of each other: the minimum travels in the headers */
+    struct buffer *outgoing;
+    struct buffer *incoming;
+    MPI_Request *requests; /* 4 per neighbour */
+    uint64_t round;
 };
 
 static void free_buffers(struct transport_mpi *self)
@@ -191,7 +206,6 @@ static void mpi_broadcast(struct transport *transport, void *data, size_t bytes,
 static void mpi_destroy(struct transport *transport)
 {
     struct transport_mpi *self = (struct transport_mpi *)transport;
-    mpi_post_fini(self);
     MPI_Op_free(&self->merge);
     MPI_Type_free(&self->pair);
     MPI_Comm_free(&self->comm);
@@ -205,10 +219,6 @@ static const struct transport_ops mpi_ops = {
     .exchange = mpi_exchange,
     .minimum = mpi_minimum,
     .broadcast = mpi_broadcast,
-    .post = mpi_post,
-    .poll = mpi_poll,
-    .tally_start = mpi_tally_start,
-    .tally_done = mpi_tally_done,
     .destroy = mpi_destroy,
 };
 

@@ -1,10 +1,10 @@
-#include "pdes/engine.h"
+#include "pdes/core/engine.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "pdes/engine_internal.h"
-#include "pdes/payload.h"
+#include "pdes/core/engine_internal.h"
+#include "pdes/core/payload.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
@@ -74,7 +74,6 @@ void engine_free(struct engine *engine)
     }
     batch_fini(&engine->inside);
     memory_free(engine->boxes);
-    memory_free(engine->flows);
     memory_free(engine->group_of);
     memory_free(engine->box_of);
     memory_free(engine->lps);
@@ -97,9 +96,7 @@ static void add_neighbour(struct engine *engine, uint32_t rank)
     if (rank == engine->config.transport->rank || engine->box_of[rank] != NO_MAILBOX)
         return;
     engine->boxes = memory_resize(engine->boxes, engine->boxes_count + 1, sizeof *engine->boxes);
-    engine->flows = memory_resize(engine->flows, engine->boxes_count + 1, sizeof *engine->flows);
     engine->boxes[engine->boxes_count] = (struct mailbox){.peer = rank};
-    engine->flows[engine->boxes_count] = (struct flow){0, 0, TIME_NEVER};
     engine->box_of[rank] = engine->boxes_count++;
 }
 
@@ -118,19 +115,6 @@ void engine_set_group(struct engine *engine, uint32_t lp, uint32_t group)
     engine->group_of[lp] = (uint8_t)group;
     if (group >= engine->groups)
         engine->groups = group + 1;
-}
-
-void engine_flow(struct engine *engine, uint32_t from, uint32_t to, uint64_t messages)
-{
-    uint32_t lps = engine->config.lps, size = engine->config.transport->size;
-    bool mine = engine_lp(engine, from) != NULL, theirs = engine_lp(engine, to) != NULL;
-    engine->flows_declared = true;
-    engine_connect(engine, from, to);
-    if (mine == theirs)
-        return; /* within this process, or none of its business */
-    struct flow *flow = &engine->flows[engine->box_of[engine_owner(lps, size, mine ? to : from)]];
-    uint64_t *count = mine ? &flow->to : &flow->from;
-    *count = time_add_saturated(*count, messages);
 }
 
 static const char *kind_name(const struct lp *lp, uint16_t kind)
@@ -259,18 +243,13 @@ static void insert_all(struct engine *engine, const struct batch *batch)
     }
 }
 
-void engine_deliver_inside(struct engine *engine)
+void engine_deliver(struct engine *engine)
 {
     uint32_t inside = engine->inside.count;
     insert_all(engine, &engine->inside);
     assert(engine->inside.count == inside); /* announce() sends nothing */
     (void)inside;
     batch_clear(&engine->inside);
-}
-
-void engine_deliver(struct engine *engine)
-{
-    engine_deliver_inside(engine);
     for (uint32_t i = 0; i < engine->boxes_count; i++)
         insert_all(engine, &engine->boxes[i].in);
 }
@@ -314,12 +293,6 @@ struct view engine_look(struct engine *engine)
     if (stop && *stop) /* read last: a promise that was broken off does not count */
         view.stopped = (struct least){0, 0};
     return view;
-}
-
-void engine_limit(struct engine *engine, uint64_t limit)
-{
-    for (uint32_t i = 0; i < engine->count; i++)
-        engine->lps[i].limit = limit;
 }
 
 static uint64_t digest_event(uint64_t digest, const struct event *event)
@@ -423,8 +396,7 @@ enum engine_result engine_run(struct engine *engine, struct error *err)
     uint64_t messages = transport->messages, bytes = transport->bytes;
     transport->ops->connect(transport, engine->boxes, engine->boxes_count);
     struct spent begun = engine_clock(engine);
-    enum engine_result result =
-        engine->config.sync == SYNC_NULL ? sync_null_run(engine) : sync_window_run(engine);
+    enum engine_result result = window_run(engine);
     note_times(engine, begun);
     if (result == ENGINE_FAILED)
         agree_on_error(engine, err);

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "pdes/transport.h"
+#include "pdes/transport/transport.h"
 #include "support/error.h"
 
 /* Collective over `comm`; `here`: the processes of this one's node, in the order of `comm`. Both

@@ -7,8 +7,8 @@
 #ifndef AHBM_PDES_LP_H
 #define AHBM_PDES_LP_H
 
-#include "pdes/event.h"
-#include "pdes/queue.h"
+#include "pdes/core/event.h"
+#include "pdes/core/queue.h"
 #include "support/error.h"
 
 struct engine;

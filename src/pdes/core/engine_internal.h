@@ -1,8 +1,8 @@
-/* What engine.c shares with the synchronisation algorithms. */
+/* What engine.c shares with the windows. */
 #ifndef AHBM_PDES_ENGINE_INTERNAL_H
 #define AHBM_PDES_ENGINE_INTERNAL_H
 
-#include "pdes/engine.h"
+#include "pdes/core/engine.h"
 #include "support/clock.h"
 
 struct engine {
@@ -14,18 +14,10 @@ struct engine {
     uint32_t *box_of;      /* by rank: its mailbox, NO_MAILBOX */
     uint32_t boxes_count;
     struct batch inside; /* between LPs of this process: the path of remote ones */
-    struct flow *flows;  /* by mailbox; all without an end unless engine_flow() was called */
-    bool flows_declared;
-    uint8_t *group_of; /* by LP */
+    uint8_t *group_of;   /* by LP */
     uint32_t groups;
     struct engine_stats stats;
     struct spent sync; /* exchanging and waiting */
-};
-
-/* Between this process and a neighbour. */
-struct flow {
-    uint64_t to, from; /* messages still to come (engine_flow()) */
-    uint64_t asked;    /* the last demand made of it; TIME_NEVER: none yet */
 };
 
 /* What the processes agree on. */
@@ -63,19 +55,14 @@ static inline uint32_t view_count(const struct engine *engine)
     return VIEW_FIXED + engine->groups;
 }
 
-/* Lets every LP of this process dispatch what is before `limit`. */
-void engine_limit(struct engine *engine, uint64_t limit);
-
-/* Moves what lies in `inside` into the queues; and also what lies in the mailboxes' `in`. */
-void engine_deliver_inside(struct engine *engine);
+/* Moves what lies in `inside` and in the mailboxes' `in` into the queues. */
 void engine_deliver(struct engine *engine);
 
 /* Dispatches this process's events before the LPs' limits; returns early once `stop` is set. An LP
  * that sends to another lowers its own limit: an answer may come. */
 void engine_process(struct engine *engine);
 
-/* The algorithms (docs/adr/0003 and 0010). */
-enum engine_result sync_window_run(struct engine *engine);
-enum engine_result sync_null_run(struct engine *engine);
+/* The run itself (docs/adr/0003). */
+enum engine_result window_run(struct engine *engine);
 
 #endif

@@ -8,11 +8,8 @@
 
 #include <signal.h>
 
-#include "pdes/lp.h"
-#include "pdes/transport.h"
-
-/* How processes keep in step (docs/adr/0003, 0010). */
-enum sync_kind { SYNC_WINDOW, SYNC_NULL };
+#include "pdes/core/lp.h"
+#include "pdes/transport/transport.h"
 
 struct engine_config {
     uint32_t lps;       /* in the whole model */
@@ -20,7 +17,6 @@ struct engine_config {
     const struct lp_model *model;
     struct transport *transport;       /* borrowed; one engine at a time */
     const volatile sig_atomic_t *stop; /* the run ends early when it becomes non-zero; or NULL */
-    enum sync_kind sync;
     enum queue_kind queue;
     bool crowded; /* more processes than processors: tell their time apart (a little slower) */
 };
@@ -28,7 +24,7 @@ struct engine_config {
 /* What a run did, over all processes unless said otherwise. */
 struct engine_stats {
     uint64_t events;   /* dispatched by this process */
-    uint64_t rounds;   /* window: exchanges; null: the times that all stood still together */
+    uint64_t rounds;   /* exchanges: each begins a window */
     uint64_t messages; /* sent by this process */
     uint64_t message_bytes;
     uint64_t lp_events_max; /* of the busiest LP of this process */
@@ -71,12 +67,6 @@ void engine_connect(struct engine *engine, uint32_t a, uint32_t b);
  * every LP. Before the run only. */
 enum { ENGINE_GROUPS = 16 };
 void engine_set_group(struct engine *engine, uint32_t lp, uint32_t group);
-
-/* Declares that LP `from` sends `messages` events to LP `to` in the whole run (UINT64_MAX: nobody
- * knows). Without any call every connection may be used without end; with one, only what was
- * declared may be sent. SYNC_NULL waits for nobody whose last message has come. Every process makes
- * all the calls that concern its LPs, each once. Before the run only. */
-void engine_flow(struct engine *engine, uint32_t from, uint32_t to, uint64_t messages);
 
 /* Runs until every queue is empty. Collective; all processes return the same result, and the same
  * error: the one whose event comes first in the total order. */

@@ -1,4 +1,4 @@
-#include "pdes/node.h"
+#include "pdes/transport/node.h"
 
 #include <sched.h>
 #include <stdlib.h>

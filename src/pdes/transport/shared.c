@@ -4,35 +4,30 @@
  *
  * exchange() fills one box per neighbour, meets (meeting.h: the barrier that also takes the round's
  * minimum), and reads; the two boxes alternate, so that the next round's writers do not meet this
- * round's readers. post() and poll() use the same boxes as a queue of two. */
-#include "pdes/transport_shared.h"
+ * round's readers. */
+#include "pdes/transport/shared.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
-#include "pdes/meeting.h"
-#include "pdes/node.h"
+#include "pdes/transport/meeting.h"
+#include "pdes/transport/node.h"
 #include "support/memory.h"
 
 /* All boxes of a node together take about BUDGET bytes: what a round carries seldom needs more. */
-enum { BOX_HEADER = 128, BOX_MIN = 1024, BOX_MAX = 128 * 1024, BUDGET = 4 * 1024 * 1024 };
+enum { BOX_HEADER = 64, BOX_MIN = 1024, BOX_MAX = 128 * 1024, BUDGET = 4 * 1024 * 1024 };
 
 struct box {
-    uint64_t round; /* of exchange() in which it was filled, from 1 */
+    uint64_t round; /* in which it was filled, from 1 */
     uint64_t piece;
     uint64_t count, bytes; /* of the whole batch */
-    struct note note;
-    _Alignas(64) _Atomic uint32_t full; /* of post() */
     _Alignas(64) uint8_t data[];
 };
 
 _Static_assert(sizeof(struct box) == BOX_HEADER, "the data follow the header");
 
-/* The boxes to and from a process, and how many post() and poll() have used. */
+/* The boxes to and from a process. */
 struct lane {
     struct box *to[2], *from[2];
-    uint32_t written, read;
-    struct batch partial; /* the pieces so far of a posted batch that comes in several */
 };
 
 struct transport_shared {
@@ -102,15 +97,13 @@ static void write_box(const struct transport_shared *self, struct box *box,
         memcpy(box->data + events, batch->bytes + range.byte, range.bytes);
 }
 
-/* Returns whether this was the batch's last piece. */
-static bool read_box(const struct transport_shared *self, const struct box *box,
+static void read_box(const struct transport_shared *self, const struct box *box,
                      struct batch *batch)
 {
     struct range range = range_of(self->capacity, box->piece, box->count, box->bytes);
     const struct event *events = (const struct event *)(const void *)box->data;
     batch_append(batch, events, (uint32_t)range.events, box->data + range.events * sizeof *events,
                  range.bytes);
-    return (box->piece + 1) * self->capacity >= box->count * sizeof *events + box->bytes;
 }
 
 static struct box *box_at(const struct transport_shared *self, uint32_t from, uint32_t to,
@@ -205,84 +198,10 @@ static void shared_broadcast(struct transport *transport, void *data, size_t byt
     MPI_Bcast(data, (int)bytes, MPI_BYTE, (int)root, self->node.comm);
 }
 
-static bool poll_box(struct transport_shared *self, struct mailbox *mailbox)
-{
-    struct lane *lane = &self->lanes[mailbox->peer];
-    struct box *box = lane->from[lane->read & 1];
-    if (atomic_load_explicit(&box->full, memory_order_acquire) == 0)
-        return false;
-    bool whole = read_box(self, box, &lane->partial);
-    if (whole) {
-        const struct batch *batch = &lane->partial;
-        batch_append(&mailbox->in, batch->events, batch->count, batch->bytes, batch->bytes_count);
-        batch_clear(&lane->partial);
-        mailbox_hear(mailbox, box->note); /* holds when all events are there */
-    }
-    lane->read++;
-    atomic_store_explicit(&box->full, 0, memory_order_release);
-    return true;
-}
-
-static bool poll_boxes(struct transport_shared *self)
-{
-    bool any = false;
-    for (uint32_t i = 0; i < self->count; i++)
-        while (poll_box(self, &self->boxes[i]))
-            any = true;
-    return any;
-}
-
-static void shared_poll(struct transport *transport)
-{
-    poll_boxes((struct transport_shared *)transport);
-}
-
-/* The box to fill next. Both may be full: their reader may itself be waiting for room here, so this
- * side reads meanwhile. */
-static struct box *next_box(struct transport_shared *self, const struct mailbox *mailbox)
-{
-    struct lane *lane = &self->lanes[mailbox->peer];
-    struct box *box = lane->to[lane->written & 1];
-    while (atomic_load_explicit(&box->full, memory_order_acquire) != 0)
-        if (!poll_boxes(self))
-            member_yield(&self->member);
-    lane->written++;
-    return box;
-}
-
-static void shared_post(struct transport *transport, struct mailbox *mailbox)
-{
-    struct transport_shared *self = (struct transport_shared *)transport;
-    uint64_t needed = pieces(self, &mailbox->out);
-    for (uint64_t piece = 0; piece == 0 || piece < needed; piece++) {
-        struct box *box = next_box(self, mailbox);
-        write_box(self, box, &mailbox->out, piece);
-        box->note = mailbox->tell;
-        atomic_store_explicit(&box->full, 1, memory_order_release);
-    }
-    count_message(self, &mailbox->out);
-    mailbox->posted++;
-    batch_clear(&mailbox->out);
-}
-
-static void shared_tally_start(struct transport *transport, const uint64_t *values)
-{
-    struct transport_shared *self = (struct transport_shared *)transport;
-    member_tally_start(&self->member, values);
-}
-
-static bool shared_tally_done(struct transport *transport, uint64_t *sums)
-{
-    struct transport_shared *self = (struct transport_shared *)transport;
-    return member_tally_done(&self->member, sums);
-}
-
 static void shared_destroy(struct transport *transport)
 {
     struct transport_shared *self = (struct transport_shared *)transport;
     node_fini(&self->node);
-    for (uint32_t peer = 0; peer < transport->size; peer++)
-        batch_fini(&self->lanes[peer].partial);
     memory_free(self->lanes);
     memory_free(self);
 }
@@ -293,10 +212,6 @@ static const struct transport_ops shared_ops = {
     .exchange = shared_exchange,
     .minimum = shared_minimum,
     .broadcast = shared_broadcast,
-    .post = shared_post,
-    .poll = shared_poll,
-    .tally_start = shared_tally_start,
-    .tally_done = shared_tally_done,
     .destroy = shared_destroy,
 };
 

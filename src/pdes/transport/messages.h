@@ -5,7 +5,7 @@
 
 #include <mpi.h>
 
-#include "pdes/transport.h"
+#include "pdes/transport/transport.h"
 
 /* Collective over `comm`, which is duplicated: the caller keeps its own. */
 struct transport *transport_mpi_new(MPI_Comm comm);

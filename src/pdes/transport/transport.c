@@ -1,4 +1,4 @@
-#include "pdes/transport.h"
+#include "pdes/transport/transport.h"
 
 #include <string.h>
 

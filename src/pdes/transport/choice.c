@@ -1,9 +1,9 @@
-#include "pdes/transport_choice.h"
+#include "pdes/transport/choice.h"
 
-#include "pdes/node.h"
-#include "pdes/transport_hybrid.h"
-#include "pdes/transport_mpi.h"
-#include "pdes/transport_shared.h"
+#include "pdes/transport/node.h"
+#include "pdes/transport/hybrid.h"
+#include "pdes/transport/messages.h"
+#include "pdes/transport/shared.h"
 
 /* With shared memory wherever there is a node to share it. `here`: the processes of this node. */
 static struct transport *open_sharing(MPI_Comm comm, MPI_Comm here, struct error *why)

@@ -9,7 +9,7 @@
  * A memoryless model (lp.h) can promise also for what is about to be exchanged: a message at time t
  * lets nothing arrive before t + reaction. Then the exchange carries the agreement, and the same
  * windows cost one synchronisation each. */
-#include "pdes/engine_internal.h"
+#include "pdes/core/engine_internal.h"
 
 static void foresee(const struct engine *engine, const struct batch *batch, struct view *view)
 {
@@ -93,7 +93,7 @@ static void set_limits(struct engine *engine, const struct view *view)
     }
 }
 
-enum engine_result sync_window_run(struct engine *engine)
+enum engine_result window_run(struct engine *engine)
 {
     enum engine_result result;
     for (bool ends = false; !ends;) {

@@ -1,5 +1,4 @@
-/* Where the processes of a node meet in shared memory: a barrier that merges values, and a sum that
- * nobody waits for.
+/* Where the processes of a node meet in shared memory: a barrier that merges values.
  *
  * Whoever waits spins while there is a processor for every process, yields when there is not, and
  * sleeps (futex) when it takes long. */
@@ -9,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "pdes/transport.h"
+#include "pdes/transport/transport.h"
 
 enum { MEETING_VALUES = ROUND_VALUES + 1 };
 
@@ -19,7 +18,7 @@ struct meeting; /* in shared memory, aligned to 64 bytes, zero at first */
 struct member {
     struct meeting *meeting;
     uint32_t rank, size;
-    uint32_t round, tally_round;
+    uint32_t round;
     uint32_t spins, yields;  /* before the next kind of waiting */
     void (*meanwhile)(void); /* called now and then by whoever waits; NULL: nothing to do */
 };
@@ -35,12 +34,5 @@ void member_minimum(struct member *member, struct least *values, uint32_t count)
 
 /* Gives all members the values of member 0. Between two of these all meet. */
 void member_publish(struct member *member, struct least *values, uint32_t count);
-
-/* For a member that waits for something else than a meeting: lets the others go on. */
-void member_yield(const struct member *member);
-
-/* Sums without waiting: each member starts once, and asks until the sums are there. */
-void member_tally_start(struct member *member, const uint64_t values[TALLY_WORDS]);
-bool member_tally_done(struct member *member, uint64_t sums[TALLY_WORDS]);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef AHBM_PDES_PAYLOAD_H
 #define AHBM_PDES_PAYLOAD_H
 
-#include "pdes/lp.h"
+#include "pdes/core/lp.h"
 
 /* The handle of a buffer of `bytes`; it is lp->payloads[handle - 1]. */
 uint16_t payload_new(struct lp *lp, uint32_t bytes);

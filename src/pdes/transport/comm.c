@@ -1,6 +1,6 @@
-#include "pdes/group.h"
+#include "pdes/transport/comm.h"
 
-#include "pdes/node.h"
+#include "pdes/transport/node.h"
 
 #include <limits.h>
 #include <time.h>

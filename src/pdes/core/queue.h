@@ -10,8 +10,8 @@
 #ifndef AHBM_PDES_QUEUE_H
 #define AHBM_PDES_QUEUE_H
 
-#include "pdes/event.h"
-#include "pdes/ladder.h"
+#include "pdes/core/event.h"
+#include "pdes/core/ladder.h"
 #include "support/units.h"
 
 enum queue_kind { QUEUE_HEAP, QUEUE_LADDER };

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "pdes/transport.h"
+#include "pdes/transport/transport.h"
 #include "support/error.h"
 
 /* Collective over `comm`, which is duplicated. NULL on all processes when they do not share one

@@ -1,4 +1,4 @@
-#include "pdes/ladder.h"
+#include "pdes/core/ladder.h"
 
 #include "support/memory.h"
 #include "support/units.h"

@@ -4,7 +4,7 @@
 
 #include <mpi.h>
 
-#include "pdes/transport.h"
+#include "pdes/transport/transport.h"
 #include "support/error.h"
 
 /* The local transport for one process; else, unless MPI was chosen, shared memory on one node, and

@@ -1,4 +1,4 @@
-#include "pdes/payload.h"
+#include "pdes/core/payload.h"
 
 #include <string.h>
 
