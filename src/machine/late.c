@@ -21,12 +21,12 @@ static uint16_t flight_of(const struct event *event)
     case MSG_MATH_RUN:
     case MSG_IPCQ_SEND:
     case MSG_IPCQ_RECV:
-        return cpu_done_body(event).flight; /* they have one body */
+        return cpu_done_body(event)->flight; /* they have one body */
     case MSG_SCHED_STEP:
     case MSG_GEMM_STEP:
-        return gemm_step_body(event).flight;
+        return gemm_step_body(event)->flight;
     case MSG_MATH_EPILOGUE:
-        return math_epilogue_body(event).flight;
+        return math_epilogue_body(event)->flight;
     default:
         return NO_FLIGHT;
     }

@@ -6,51 +6,53 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "pdes/core/lp.h"
 
 /* ---- bodies: fixed sizes, no padding that could differ between ranks ---- */
 
+/* A body lies in the words of its event and is read where it lies. */
+#define BODY __attribute__((may_alias))
+
 /* `flight` is a command's place in the PE's table of commands in flight. */
-struct nothing {
+struct BODY nothing {
     uint8_t none;
 };
 
-struct flight_message {
+struct BODY flight_message {
     uint16_t flight;
 };
 
-struct steps_message { /* plan steps of the command */
+struct BODY steps_message { /* plan steps of the command */
     uint64_t steps;
     uint16_t flight;
 };
 
-struct epilogue_message { /* elements of its output */
+struct BODY epilogue_message { /* elements of its output */
     uint64_t elements;
     uint16_t flight;
 };
 
-struct queue_message { /* enum queue_id */
+struct BODY queue_message { /* enum queue_id */
     uint32_t queue;
 };
 
 /* A memory access: what travels with a request and comes back with its data. */
 enum access_kind { ACCESS_FETCH, ACCESS_LOAD, ACCESS_STORE };
 
-struct access {
+struct BODY access {
     uint32_t requester; /* DMA unit */
     uint16_t flight;
     uint8_t share; /* PE whose share is meant */
     uint8_t kind;
 };
 
-struct memory_message {
+struct BODY memory_message {
     struct access access;
     uint64_t addr, bytes;
 };
 
-struct dma_job {
+struct BODY dma_job {
     struct access access;
     uint64_t addr, bytes;
     bool first; /* of its operand: it has to be set up */
@@ -58,7 +60,7 @@ struct dma_job {
 
 enum packet_kind { PACKET_DATA, PACKET_CREDIT, PACKET_ACCESS, PACKET_REPLY };
 
-struct packet {
+struct BODY packet {
     uint32_t destination, origin; /* units */
     uint32_t bytes;               /* on the link */
     uint8_t queue;                /* DATA, CREDIT: the receiver's */
@@ -138,7 +140,7 @@ static inline uint32_t unit_pe(uint32_t unit)
  *   struct event *HANDLER_send(lp, from, to, time, body)   from unit to unit
  *   struct event *HANDLER_post(lp, at, time, body)         to its own part of the PE at which `at`
  *                                                          is handled
- *   BODY HANDLER_body(event)
+ *   const BODY *HANDLER_body(event)                        in place: as long as the event
  *   void HANDLER(lp, event)                                 the handler, by its part */
 #define X(ID, handler, part, type)                                                                 \
     _Static_assert(sizeof(type) <= EVENT_ARGS * sizeof(uint64_t), #ID " fits an event");           \
@@ -146,7 +148,7 @@ static inline uint32_t unit_pe(uint32_t unit)
                                                uint64_t time, type body)                           \
     {                                                                                              \
         struct event *event = lp_send(lp, from, to, MSG_##ID, time);                               \
-        memcpy(event->arg, &body, sizeof body);                                                    \
+        *(type *)event->arg = body;                                                                \
         return event;                                                                              \
     }                                                                                              \
     static inline struct event *handler##_post(struct lp *lp, const struct event *at,              \
@@ -155,11 +157,9 @@ static inline uint32_t unit_pe(uint32_t unit)
         uint32_t to = unit_of(lp->id, unit_pe(at->dst), UNIT_##part);                              \
         return handler##_send(lp, at->dst, to, time, body);                                        \
     }                                                                                              \
-    static inline type handler##_body(const struct event *event)                                   \
+    static inline const type *handler##_body(const struct event *event)                            \
     {                                                                                              \
-        type body;                                                                                 \
-        memcpy(&body, event->arg, sizeof body);                                                    \
-        return body;                                                                               \
+        return (const type *)event->arg;                                                           \
     }                                                                                              \
     lp_handler handler;
 MACHINE_MESSAGES(X)

@@ -1,12 +1,26 @@
 #include "machine/part.h"
 
-extern const struct part system_part, cpu_part, scheduler_part, dma_part, hbm_part, gemm_part,
-    math_part, scratch_part, ipcq_part, network_part, launch_part;
+/* The list: X(part), of which the folder parts/ has the definition NAME_part. */
+#define MACHINE_PARTS(X)                                                                           \
+    X(system)                                                                                      \
+    X(cpu)                                                                                         \
+    X(scheduler)                                                                                   \
+    X(dma)                                                                                         \
+    X(hbm)                                                                                         \
+    X(gemm)                                                                                        \
+    X(math)                                                                                        \
+    X(scratch)                                                                                     \
+    X(ipcq)                                                                                        \
+    X(network)                                                                                     \
+    X(launch)
 
-static const struct part *const parts[] = {
-    &system_part, &cpu_part,     &scheduler_part, &dma_part,     &hbm_part,    &gemm_part,
-    &math_part,   &scratch_part, &ipcq_part,      &network_part, &launch_part, NULL,
-};
+#define X(name) extern const struct part name##_part;
+MACHINE_PARTS(X)
+#undef X
+
+#define X(name) &name##_part,
+static const struct part *const parts[] = {MACHINE_PARTS(X) NULL};
+#undef X
 
 const struct part *const *machine_parts(void)
 {

@@ -20,23 +20,40 @@ static inline uint64_t server_free_at(const struct server *server)
     return server->whole_ps + (server->rest != 0);
 }
 
+/* The exact time of an amount of work: whole picoseconds and a fraction of rest / den; TIME_LAST at
+ * most. */
+struct work {
+    uint64_t whole_ps, rest;
+};
+
+static inline struct work work_of(struct rate rate, uint64_t items)
+{
+    uint64_t total;
+    if (__builtin_mul_overflow(items, rate.num, &total)) {
+        unsigned __int128 wide = (unsigned __int128)items * rate.num;
+        uint64_t rest = (uint64_t)(wide % rate.den);
+        wide /= rate.den;
+        return (struct work){wide < TIME_LAST ? (uint64_t)wide : TIME_LAST, rest};
+    }
+    if (rate.den == 1)
+        return (struct work){time_min(total, TIME_LAST), 0};
+    return (struct work){time_min(total / rate.den, TIME_LAST), total % rate.den};
+}
+
+/* The whole picoseconds of the work and the fraction that `rest` carries; the new rest. */
+static inline uint64_t work_carry(struct work work, uint64_t den, uint64_t *rest)
+{
+    *rest += work.rest;
+    if (*rest < den)
+        return work.whole_ps;
+    *rest -= den;
+    return time_add(work.whole_ps, 1);
+}
+
 /* items * num + rest split by den; TIME_LAST at most. */
 static inline uint64_t server_split(uint64_t items, struct rate rate, uint64_t *rest)
 {
-    uint64_t total;
-    if (__builtin_mul_overflow(items, rate.num, &total) ||
-        __builtin_add_overflow(total, *rest, &total)) {
-        unsigned __int128 wide = (unsigned __int128)items * rate.num + *rest;
-        *rest = (uint64_t)(wide % rate.den);
-        wide /= rate.den;
-        return wide < TIME_LAST ? (uint64_t)wide : TIME_LAST;
-    }
-    if (rate.den == 1) {
-        *rest = 0;
-        return total;
-    }
-    *rest = total % rate.den;
-    return total / rate.den;
+    return work_carry(work_of(rate, items), rate.den, rest);
 }
 
 /* What `items` take at least: a carried fraction can shorten one service by a picosecond. */

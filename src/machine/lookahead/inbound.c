@@ -44,8 +44,8 @@ static void make_room(const struct lp *lp, uint64_t slots, struct inbound *inbou
 void lookahead_announce(struct lp *lp, const struct event *event)
 {
     struct lookahead *lookahead = cube_lookahead(lp->state);
-    struct packet packet = cube_route_body(event);
-    struct inbound *inbound = inbound_of(lookahead, lp->id, &packet);
+    const struct packet *packet = cube_route_body(event);
+    struct inbound *inbound = inbound_of(lookahead, lp->id, packet);
     if (inbound == NULL) {
         note_passing(&lookahead->passing, event);
         return;
@@ -53,7 +53,7 @@ void lookahead_announce(struct lp *lp, const struct event *event)
     if (inbound->count == inbound->room)
         make_room(lp, lookahead->params->ipcq.slots, inbound);
     inbound->packets[place(inbound, inbound->count++)] =
-        (struct inbound_packet){event->time, packet.bytes};
+        (struct inbound_packet){event->time, packet->bytes};
 }
 
 static void passing_remove(struct passing *passing, const struct event *event)
@@ -69,8 +69,8 @@ static void passing_remove(struct passing *passing, const struct event *event)
 void lookahead_arrived(struct cube *cube, const struct event *event)
 {
     struct lookahead *lookahead = cube_lookahead(cube);
-    struct packet packet = cube_route_body(event);
-    struct inbound *inbound = inbound_of(lookahead, cube_id(cube), &packet);
+    const struct packet *packet = cube_route_body(event);
+    struct inbound *inbound = inbound_of(lookahead, cube_id(cube), packet);
     if (inbound == NULL) {
         passing_remove(&lookahead->passing, event);
         return;

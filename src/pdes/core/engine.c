@@ -149,13 +149,30 @@ static struct batch *way_out(const struct lp *lp, uint32_t to)
     return &engine->boxes[engine->box_of[rank]].out;
 }
 
-static void too_late(struct lp *lp, uint32_t src, uint16_t kind)
+/* A time that cannot be: the past is a bug, the end of time ends this LP's run. */
+__attribute__((cold, noinline)) static void refuse_time(struct lp *lp, uint32_t src, uint32_t dst,
+                                                        uint16_t kind, uint64_t time)
 {
+    if (time < lp->now)
+        too_early(lp, src, dst, kind, time, "the LP's clock", lp->now);
     if (lp->model->late != NULL)
         lp->model->late(lp, src);
     error_set(&lp->error, ERROR_FAILED,
               "simulated time runs out: event %s of unit %u would come after 2^62 ps (53 days)",
               kind_name(lp, kind), src);
+}
+
+/* To another LP. An answer may come: that lowers the limit. */
+__attribute__((noinline)) static struct event *send_away(struct lp *lp, uint32_t src, uint32_t dst,
+                                                         uint32_t seq, uint16_t kind, uint64_t time)
+{
+    uint32_t to = dst >> lp->engine->config.unit_bits;
+    if (time < lp->promise)
+        too_early(lp, src, dst, kind, time, "the LP's promise", lp->promise);
+    lp->limit = time_min(lp->limit, time_add_saturated(time, lp->model->reaction(lp, to)));
+    struct event *event = batch_add(way_out(lp, to));
+    *event = (struct event){.time = time, .dst = dst, .src = src, .seq = seq, .kind = kind};
+    return event;
 }
 
 struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, uint64_t time)
@@ -164,22 +181,12 @@ struct event *lp_send(struct lp *lp, uint32_t src, uint32_t dst, uint16_t kind, 
     uint32_t unit = src & ((1u << bits) - 1);
     assert(src >> bits == lp->id && unit < lp->units && kind < lp->model->kinds);
     assert(time != TIME_NEVER);
-    if (time >= TIME_LAST)
-        too_late(lp, src, kind);
+    if (time < lp->now || time >= TIME_LAST)
+        refuse_time(lp, src, dst, kind, time);
     uint32_t seq = lp->seq[unit]++;
-    struct event *event;
-    if (time < lp->now)
-        too_early(lp, src, dst, kind, time, "the LP's clock", lp->now);
-    if (dst >> bits == lp->id) {
-        event = queue_add(&lp->queue, time, dst, src, seq);
-    } else {
-        if (time < lp->promise)
-            too_early(lp, src, dst, kind, time, "the LP's promise", lp->promise);
-        uint64_t answer = time_add_saturated(time, lp->model->reaction(lp, dst >> bits));
-        lp->limit = time_min(lp->limit, answer);
-        event = batch_add(way_out(lp, dst >> bits));
-        *event = (struct event){.time = time, .dst = dst, .src = src, .seq = seq};
-    }
+    if (dst >> bits != lp->id)
+        return send_away(lp, src, dst, seq, kind, time);
+    struct event *event = queue_add(&lp->queue, time, dst, src, seq);
     event->kind = kind;
     return event;
 }

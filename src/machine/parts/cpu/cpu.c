@@ -314,7 +314,7 @@ void cpu_done(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
     struct cpu *cpu = &pe->cpu;
-    uint16_t index = cpu_done_body(event).flight;
+    uint16_t index = cpu_done_body(event)->flight;
     uint32_t number = unit_pe(event->dst);
     retire(lp, pe, number, index, lp->now);
     if (cpu->state == CPU_BLOCKED && cpu->blocked_on == index) {

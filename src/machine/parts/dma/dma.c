@@ -92,41 +92,41 @@ void dma_job(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
     struct dma *dma = &pe->dma;
-    struct dma_job job = dma_job_body(event);
+    const struct dma_job *job = dma_job_body(event);
     if (dma->count == dma->capacity)
         error_bug("the DMA job queue of unit %u is full", event->dst);
-    dma->jobs[(dma->first + dma->count++) % dma->capacity] = job;
-    if (job.access.kind == ACCESS_FETCH)
-        begin_fetch(cube_of(lp)->params, dma, &job);
+    dma->jobs[(dma->first + dma->count++) % dma->capacity] = *job;
+    if (job->access.kind == ACCESS_FETCH)
+        begin_fetch(cube_of(lp)->params, dma, job);
     pump(lp, event, pe);
 }
 
 static void finish_transfer(struct lp *lp, const struct event *event, struct pe *pe,
                             const struct memory_message *data)
 {
-    struct access access = data->access;
-    struct flight *flight = &pe->flights[access.flight];
-    if (access.kind == ACCESS_STORE)
+    const struct access *access = &data->access;
+    struct flight *flight = &pe->flights[access->flight];
+    if (access->kind == ACCESS_STORE)
         pe->dma.stats.write_bytes += data->bytes;
     else
         pe->dma.stats.read_bytes += data->bytes;
-    if (access.kind == ACCESS_FETCH) {
+    if (access->kind == ACCESS_FETCH) {
         if (end_fetch(&pe->dma, data))
-            gemm_step_post(lp, event, lp->now, (struct steps_message){1, access.flight});
+            gemm_step_post(lp, event, lp->now, (struct steps_message){1, access->flight});
         return;
     }
     flight->bytes_left -= data->bytes;
     if (flight->bytes_left == 0)
-        cpu_done_post(lp, event, lp->now, (struct flight_message){access.flight});
+        cpu_done_post(lp, event, lp->now, (struct flight_message){access->flight});
 }
 
 void dma_data(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    struct memory_message data = dma_data_body(event);
+    const struct memory_message *data = dma_data_body(event);
     pe->dma.outstanding--;
     activity_end(&pe->dma.activity, lp->now);
-    finish_transfer(lp, event, pe, &data);
+    finish_transfer(lp, event, pe, data);
     pump(lp, event, pe);
 }
 

@@ -30,10 +30,10 @@ void gemm_step(struct lp *lp, const struct event *event)
     struct cube *cube = cube_of(lp);
     struct pe *pe = pe_of(lp, event);
     struct gemm *gemm = &pe->gemm;
-    struct steps_message step = gemm_step_body(event);
-    struct flight *flight = &pe->flights[step.flight];
+    const struct steps_message *step = gemm_step_body(event);
+    struct flight *flight = &pe->flights[step->flight];
     uint64_t free_at = server_free_at(&gemm->server);
-    uint64_t steps = step.steps * flight->m_tiles;
+    uint64_t steps = step->steps * flight->m_tiles;
     uint64_t cycles = time_multiply(steps, cube->gemm.step_cycles);
     if (flight->command.b.space != SPACE_HBM) {
         flight_start(flight, lp->now, time_max(lp->now, free_at), gemm->last);
@@ -42,7 +42,7 @@ void gemm_step(struct lp *lp, const struct event *event)
     gemm->last = flight->number;
     gemm->stats.steps += steps;
     flight->least_end_ps = time_add(serve(cube, pe, lp->now, cycles), cube->gemm.fill_ps);
-    sched_step_post(lp, event, flight->least_end_ps, step);
+    sched_step_post(lp, event, flight->least_end_ps, *step);
 }
 
 uint64_t gemm_scratch_cycles(const struct pe *pe)

@@ -26,7 +26,7 @@ static uint64_t through_refresh(uint64_t interval, uint64_t away, uint64_t *refr
 }
 
 static uint64_t accept_channel(const struct cube *cube, struct hbm *hbm, uint32_t channel,
-                               uint64_t now, uint64_t bytes)
+                               uint64_t now, struct work work)
 {
     const struct hbm_params *params = &cube->params->hbm;
     struct server *server = &hbm->channels[channel];
@@ -34,10 +34,10 @@ static uint64_t accept_channel(const struct cube *cube, struct hbm *hbm, uint32_
         server->whole_ps = now;
         server->rest = 0;
     }
-    uint64_t work = server_split(bytes, cube->hbm.channel_rate, &server->rest);
+    uint64_t time = work_carry(work, cube->hbm.channel_rate.den, &server->rest);
     server->whole_ps = through_refresh(params->refresh_interval_ps, params->refresh_busy_ps,
-                                       &hbm->refresh_at_ps[channel], server->whole_ps, work);
-    server->busy_ps += work;
+                                       &hbm->refresh_at_ps[channel], server->whole_ps, time);
+    server->busy_ps += time;
     return server_free_at(server);
 }
 
@@ -50,12 +50,15 @@ static uint64_t serve_at(const struct cube *cube, struct hbm *hbm, uint64_t now,
     uint32_t channels = cube->hbm.channels;
     uint64_t each = bytes / (stripe * channels) * stripe, left = bytes % (stripe * channels);
     uint32_t from = (uint32_t)(addr / stripe % channels);
-    uint64_t end = now;
+    uint64_t end = now, last = 0;
+    struct work work = {0, 0};
     for (uint32_t i = 0; i < channels && (each > 0 || left > 0); i++) {
         uint64_t extra = left < stripe ? left : stripe;
         uint32_t channel = from + i < channels ? from + i : from + i - channels;
         left -= extra;
-        end = time_max(end, accept_channel(cube, hbm, channel, now, each + extra));
+        if (each + extra != last) /* most channels get the same */
+            work = work_of(cube->hbm.channel_rate, last = each + extra);
+        end = time_max(end, accept_channel(cube, hbm, channel, now, work));
     }
     return end;
 }
@@ -74,22 +77,22 @@ uint64_t hbm_least(const struct cube *cube, const struct pe *pe, uint64_t now, u
 }
 
 /* The data is on its way when the burst and the latency are over. */
-static void reply(struct lp *lp, const struct event *event, struct memory_message request,
+static void reply(struct lp *lp, const struct event *event, const struct memory_message *request,
                   uint64_t time)
 {
-    struct access access = request.access;
-    if (unit_pe(access.requester) == unit_pe(event->dst)) {
-        dma_data_send(lp, event->dst, access.requester, time, request);
+    const struct access *access = &request->access;
+    if (unit_pe(access->requester) == unit_pe(event->dst)) {
+        dma_data_send(lp, event->dst, access->requester, time, *request);
         return;
     }
     network_send(lp, event->dst, time,
                  (struct packet){
-                     .destination = access.requester,
-                     .bytes = access.kind == ACCESS_STORE
+                     .destination = access->requester,
+                     .bytes = access->kind == ACCESS_STORE
                                   ? (uint32_t)cube_of(lp)->params->ipcq.credit_bytes
-                                  : (uint32_t)request.bytes,
+                                  : (uint32_t)request->bytes,
                      .kind = PACKET_REPLY,
-                     .of.memory = request,
+                     .of.memory = *request,
                  });
 }
 
@@ -97,18 +100,18 @@ void hbm_access(struct lp *lp, const struct event *event)
 {
     const struct cube *cube = cube_of(lp);
     struct pe *pe = pe_of(lp, event);
-    struct memory_message request = hbm_access_body(event);
-    struct access access = request.access;
-    uint64_t end = serve_at(cube, &pe->hbm, lp->now, request.addr, request.bytes);
+    const struct memory_message *request = hbm_access_body(event);
+    const struct access *access = &request->access;
+    uint64_t end = serve_at(cube, &pe->hbm, lp->now, request->addr, request->bytes);
     end = time_add(end, cube->params->hbm.latency_ps);
-    if (access.kind == ACCESS_STORE)
-        pe->hbm.stats.write_bytes += request.bytes;
+    if (access->kind == ACCESS_STORE)
+        pe->hbm.stats.write_bytes += request->bytes;
     else
-        pe->hbm.stats.read_bytes += request.bytes;
-    if (unit_pe(access.requester) == unit_pe(event->dst)) {
-        bool fetch = access.kind == ACCESS_FETCH;
-        struct flight *flight = &pe->flights[access.flight];
-        pe->hbm.accepted[fetch ? HBM_FETCHES : HBM_TRANSFERS] += request.bytes;
+        pe->hbm.stats.read_bytes += request->bytes;
+    if (unit_pe(access->requester) == unit_pe(event->dst)) {
+        bool fetch = access->kind == ACCESS_FETCH;
+        struct flight *flight = &pe->flights[access->flight];
+        pe->hbm.accepted[fetch ? HBM_FETCHES : HBM_TRANSFERS] += request->bytes;
         if (!fetch) /* its data is there then */
             flight->least_end_ps = time_max(flight->least_end_ps, end);
     }

@@ -46,7 +46,7 @@ static void start_copy(struct lp *lp, const struct event *event, struct pe *pe, 
 void ipcq_send(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint16_t index = ipcq_send_body(event).flight;
+    uint16_t index = ipcq_send_body(event)->flight;
     struct flight *flight = &pe->flights[index];
     uint32_t queue = flight->command.queue;
     pe->ipcq.stats.sent_bytes += flight->bytes_left;
@@ -71,7 +71,7 @@ static void attach_values(struct lp *lp, const struct event *event, const struct
 void ipcq_copied(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint32_t queue = ipcq_copied_body(event).queue;
+    uint32_t queue = ipcq_copied_body(event)->queue;
     struct ipcq_queue *q = queue_of(pe, queue);
     uint16_t index = fifo_head(&q->sends);
     struct flight *flight = &pe->flights[index];
@@ -140,7 +140,7 @@ static void start_drain(struct lp *lp, const struct event *event, struct pe *pe,
 void ipcq_recv(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint16_t index = ipcq_recv_body(event).flight;
+    uint16_t index = ipcq_recv_body(event)->flight;
     uint32_t queue = pe->flights[index].command.queue;
     fifo_push(&queue_of(pe, queue)->recvs, index);
     start_drain(lp, event, pe, queue);
@@ -176,7 +176,7 @@ static void return_credit(struct lp *lp, const struct event *event, const struct
 void ipcq_drained(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint32_t queue = ipcq_drained_body(event).queue;
+    uint32_t queue = ipcq_drained_body(event)->queue;
     struct ipcq_queue *q = queue_of(pe, queue);
     uint16_t index = fifo_head(&q->recvs);
     struct flight *flight = &pe->flights[index];
@@ -242,12 +242,12 @@ static void credit_arrives(struct lp *lp, const struct event *event, struct pe *
 
 void ipcq_packet(struct lp *lp, const struct event *event)
 {
-    struct packet packet = ipcq_packet_body(event);
+    const struct packet *packet = ipcq_packet_body(event);
     struct pe *pe = pe_of(lp, event);
-    if (packet.kind == PACKET_DATA)
-        message_arrives(lp, event, pe, &packet);
+    if (packet->kind == PACKET_DATA)
+        message_arrives(lp, event, pe, packet);
     else
-        credit_arrives(lp, event, pe, &packet);
+        credit_arrives(lp, event, pe, packet);
 }
 
 /* ---- the part ---- */

@@ -80,7 +80,7 @@ void math_run(struct lp *lp, const struct event *event)
 {
     struct cube *cube = cube_of(lp);
     struct pe *pe = pe_of(lp, event);
-    struct flight_message message = math_run_body(event);
+    struct flight_message message = *math_run_body(event);
     struct flight *flight = &pe->flights[message.flight];
     uint64_t start = time_max(lp->now, server_free_at(&pe->math.server));
     flight_start(flight, lp->now, start, pe->math.last);
@@ -93,12 +93,12 @@ void math_epilogue(struct lp *lp, const struct event *event)
 {
     const struct hw_params *params = cube_of(lp)->params;
     struct pe *pe = pe_of(lp, event);
-    struct epilogue_message epilogue = math_epilogue_body(event);
-    struct flight *flight = &pe->flights[epilogue.flight];
+    const struct epilogue_message *epilogue = math_epilogue_body(event);
+    struct flight *flight = &pe->flights[epilogue->flight];
     pe->math.last = flight->number;
-    uint64_t cycles = epilogue_cycles(params, flight->command.epilogue, epilogue.elements);
+    uint64_t cycles = epilogue_cycles(params, flight->command.epilogue, epilogue->elements);
     uint64_t end = server_accept(&pe->math.server, params->math.clock, lp->now, cycles);
-    sched_epilogue_post(lp, event, end, (struct flight_message){epilogue.flight});
+    sched_epilogue_post(lp, event, end, (struct flight_message){epilogue->flight});
 }
 
 static void collect(const struct cube *cube, const struct pe *pe, struct pe_result *result)

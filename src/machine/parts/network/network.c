@@ -75,10 +75,10 @@ void pe_route(struct lp *lp, const struct event *event)
 {
     struct cube *cube = cube_of(lp);
     const struct geometry *geometry = &cube->params->geometry;
-    struct packet packet = pe_route_body(event);
-    uint32_t here = unit_pe(event->dst), there = unit_pe(packet.destination), next;
+    const struct packet *packet = pe_route_body(event);
+    uint32_t here = unit_pe(event->dst), there = unit_pe(packet->destination), next;
     if (here == there) {
-        deliver(lp, event, &packet);
+        deliver(lp, event, packet);
         return;
     }
     enum direction direction = grid_route(geometry->pes, grid_position(geometry->pes, here),
@@ -86,26 +86,26 @@ void pe_route(struct lp *lp, const struct event *event)
     if (!pe_neighbour(geometry, here, direction, &next))
         error_bug("no PE to the side %d of PE %u", direction, here);
     uint64_t time = serve(&cube->pe[here].links[direction], &cube->params->link[LEVEL_PE], lp->now,
-                          packet.bytes);
+                          packet->bytes);
     lp_forward(lp, event->payload,
-               pe_route_send(lp, event->dst, unit_of(lp->id, next, UNIT_ROUTER), time, packet));
+               pe_route_send(lp, event->dst, unit_of(lp->id, next, UNIT_ROUTER), time, *packet));
 }
 
 void cube_route(struct lp *lp, const struct event *event)
 {
     struct cube *cube = cube_of(lp);
-    struct packet packet = cube_route_body(event);
-    uint32_t to = unit_cube(packet.destination), link;
+    const struct packet *packet = cube_route_body(event);
+    uint32_t to = unit_cube(packet->destination), link;
     if (unit_cube(event->src) != lp->id)
         lookahead_arrived(cube, event);
     if (to == lp->id) {
-        deliver(lp, event, &packet);
+        deliver(lp, event, packet);
         return;
     }
     uint32_t next = route_next(&cube->params->geometry, lp->id, to, &link);
-    uint64_t time = serve(&cube->links[link], params_of(cube, link), lp->now, packet.bytes);
+    uint64_t time = serve(&cube->links[link], params_of(cube, link), lp->now, packet->bytes);
     lp_forward(lp, event->payload,
-               cube_route_send(lp, event->dst, cube_router(cube, next), time, packet));
+               cube_route_send(lp, event->dst, cube_router(cube, next), time, *packet));
 }
 
 /* ---- the part ---- */

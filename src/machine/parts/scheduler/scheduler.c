@@ -57,7 +57,7 @@ static void make_plan(const struct hw_params *params, struct flight *flight)
 void sched_command(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint16_t index = sched_command_body(event).flight;
+    uint16_t index = sched_command_body(event)->flight;
     struct flight *flight = &pe->flights[index];
     make_plan(cube_of(lp)->params, flight);
     if (flight->command.b.space == SPACE_HBM) {
@@ -110,16 +110,16 @@ static uint64_t complete_columns(const struct hw_params *params, struct flight *
 void sched_step(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    struct steps_message done = sched_step_body(event);
-    struct flight *flight = &pe->flights[done.flight];
+    const struct steps_message *done = sched_step_body(event);
+    struct flight *flight = &pe->flights[done->flight];
     const struct command *command = &flight->command;
-    flight->steps_left -= done.steps;
-    uint64_t columns = complete_columns(cube_of(lp)->params, flight, done.steps);
+    flight->steps_left -= done->steps;
+    uint64_t columns = complete_columns(cube_of(lp)->params, flight, done->steps);
     if (command->epilogue & EPILOGUE_SOFTMAX_MERGE) /* needs the row maxima of the whole tile */
         columns = flight->steps_left == 0 ? command->b.cols : 0;
     if (command->epilogue != EPILOGUE_NONE && columns > 0)
-        start_epilogue(lp, event, flight, done.flight, columns);
-    end_if_complete(lp, event, pe, done.flight);
+        start_epilogue(lp, event, flight, done->flight, columns);
+    end_if_complete(lp, event, pe, done->flight);
     if (command->b.space == SPACE_HBM) {
         pe->sched.in_pipeline--;
         pump(lp, event, pe);
@@ -129,7 +129,7 @@ void sched_step(struct lp *lp, const struct event *event)
 void sched_epilogue(struct lp *lp, const struct event *event)
 {
     struct pe *pe = pe_of(lp, event);
-    uint16_t index = sched_epilogue_body(event).flight;
+    uint16_t index = sched_epilogue_body(event)->flight;
     pe->flights[index].epilogues_left--;
     end_if_complete(lp, event, pe, index);
 }
