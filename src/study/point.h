@@ -4,7 +4,7 @@
 
 #include "machine/cube.h"
 #include "machine/message.h"
-#include "io/spool.h"
+#include "results/spool.h"
 #include "pdes/core/engine.h"
 #include "pdes/transport/comm.h"
 #include "study/problem.h"

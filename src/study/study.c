@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/replacement.h"
-#include "io/results.h"
+#include "results/replacement.h"
+#include "results/results.h"
 #include "kernels/registry.h"
 #include "pdes/transport/choice.h"
 #include "study/effect.h"

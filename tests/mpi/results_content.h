@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/results.h"
+#include "results/results.h"
 #include "support/hash.h"
 #include "support/memory.h"
 

@@ -1,0 +1,60 @@
+/* The datasets of /points, from which the file and its buffers follow: the columns of a point here,
+ * and those that each part of the machine declares. Each is an array [point, ...];
+ * docs/output-format.md describes them to readers. */
+#ifndef AHBM_IO_RESULTS_SCHEMA_H
+#define AHBM_IO_RESULTS_SCHEMA_H
+
+#include "results/results.h"
+#include "results/results_hdf5.h"
+
+/* Which structure of a point holds the value, and so over what the array runs. */
+enum column_source {
+    FROM_POINT,          /* struct results_point: [point] */
+    FROM_GROUP,          /* group_latency_ps: [point, group] */
+    FROM_CUBE,           /* struct cube_result: [point, CUBE] */
+    FROM_CUBE_FOOTPRINT, /* struct cube_footprint: [point, CUBE] */
+    FROM_PE,             /* struct pe_result: [point, CUBE, PE] */
+    FROM_PE_SUMMARY,     /* the same, sums of the trace: only with layout.summary */
+    FROM_PE_FOOTPRINT,   /* struct footprint: [point, CUBE, PE] */
+    COLUMN_SOURCES
+};
+
+/* Sums over a CUBE's PEs, and against its capacity. */
+struct cube_footprint {
+    uint64_t kv_bytes;
+    uint64_t kv_bytes_all_layers; /* UINT64_MAX: that or more */
+    uint8_t fits;
+};
+
+struct results_column {
+    const char *name;
+    const char *units;
+    const char *description;
+    enum column_source source;
+    struct hdf5_type type;
+    uint32_t offset;                       /* of the first value in the source's structure */
+    uint32_t width;                        /* values there; more than 1: a last axis */
+    const char *(*last_axis)(uint32_t at); /* its names; NULL: no such axis */
+};
+
+/* Whether a file of this layout has the column. */
+bool results_column_wanted(const struct results_column *column,
+                           const struct results_layout *layout);
+
+/* Column `index`: those of the point and its footprint, then those of the machine's parts. False
+ * past the end. */
+bool results_column_at(size_t index, struct results_column *column);
+
+/* Bytes of one value. */
+uint32_t results_column_bytes(const struct results_column *column);
+
+/* The axes after the point, without the last axis; returns how many (0 to 2). */
+uint32_t results_column_axes(const struct results_column *column,
+                             const struct results_layout *layout, uint64_t axes[2]);
+
+/* `pes` footprints of a CUBE for one layer, summed; sums that do not fit stop at UINT64_MAX and do
+ * not fit the CUBE either. */
+struct cube_footprint cube_footprint_of(const struct footprint *footprints,
+                                        const struct results_layout *layout);
+
+#endif
