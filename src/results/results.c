@@ -1,13 +1,11 @@
 #include "results/results.h"
 
-#include <string.h>
-
 #include "results/results_hdf5.h"
 #include "results/results_internal.h"
 #include "results/results_schema.h"
 #include "support/memory.h"
 
-enum { SCHEMA_VERSION = 1 };
+enum { SCHEMA_VERSION = 2 };
 
 /* Room for the file's own structures at the start, and for what is written at the end. */
 enum { HEAD_BYTES = 64 << 10, TAIL_BYTES = 64 << 10 };
@@ -24,25 +22,10 @@ static bool write_root(int64_t file, const struct results_layout *layout)
            hdf5_attribute_text(file, "version", layout->version);
 }
 
-/* The machine file's text, as an array of one: only arrays have checksums. */
-static bool write_machine(int64_t config, const struct group *group, const char *text)
-{
-    struct hdf5_type type = {HDF5_TEXT, (uint32_t)strlen(text) + 1, 0, NULL};
-    struct hdf5_shape shape = {1, {1}, {1}, {1}};
-    struct hdf5_box box = {{0}, {group->rank == 0}};
-    int64_t dataset = hdf5_dataset_new(config, "machine", &type, &shape, "1",
-                                       "the machine: the full configuration as YAML text");
-    bool good = hdf5_dataset_write(dataset, &type, &box, text);
-    hdf5_dataset_close(dataset);
-    return good;
-}
-
-static bool write_config(int64_t file, const struct group *group,
-                         const struct results_layout *layout)
+static bool write_config(int64_t file, const struct results_layout *layout)
 {
     int64_t config = hdf5_group_new(file, "config");
-    bool good = write_machine(config, group, layout->config) &&
-                hdf5_attribute_u64(config, "seed", layout->seed) &&
+    bool good = hdf5_attribute_u64(config, "seed", layout->seed) &&
                 hdf5_attribute_u32(config, "cubes", layout->cubes) &&
                 hdf5_attribute_u32(config, "pes", layout->pes) &&
                 hdf5_attribute_u32(config, "groups", layout->groups) &&
@@ -56,17 +39,18 @@ static bool write_head(struct results *results, const struct results_layout *lay
                        struct error *err)
 {
     struct results_file *file = &results->file;
-    if (!results_file_reserve(file, HEAD_BYTES + strlen(layout->config), err))
+    if (!results_file_reserve(file, HEAD_BYTES, err))
         return false;
     results->points_group = hdf5_group_new(file->hdf5, "points");
     bool good = results->points_group >= 0 && write_root(file->hdf5, layout) &&
-                write_config(file->hdf5, &file->writers, layout);
+                write_config(file->hdf5, layout);
     return results_file_agree(file, good, err);
 }
 
 static void free_results(struct results *results, bool together)
 {
     results_rows_fini(results);
+    results_labels_fini(results);
     if (results->team.writes)
         results_file_drop(&results->file);
     results_team_dismiss(&results->team, together);
@@ -82,6 +66,8 @@ static struct results *new_results(const struct group *group, const struct resul
     results->output_group = results->output = -1;
     results_team_form(&results->team, group, layout->first_cube, layout->local_cubes);
     results_rows_init(results);
+    if (group->rank == 0)
+        results_labels_init(results, layout->config);
     return results;
 }
 
@@ -103,6 +89,8 @@ bool results_add(struct results *results, const struct results_point *point, str
     uint64_t number = results->written + results->waiting;
     if (point->trace != NULL && !results_trace_write(results, number, point->trace, err))
         return false;
+    if (results->team.all.rank == 0)
+        results_labels_add(results, point);
     return results_rows_add(results, point, err);
 }
 
@@ -124,9 +112,12 @@ static bool write_run(int64_t file, const struct results_run *run)
 static bool finish(struct results *results, const struct results_run *run, struct error *err)
 {
     struct results_file *file = &results->file;
+    struct results_completion labels = {.write = results_labels_write, .context = results};
+    if (results->team.all.rank == 0)
+        labels.bytes = results_labels_bytes(results);
     return results_file_reserve(file, TAIL_BYTES, err) &&
            results_file_agree(file, write_run(file->hdf5, run), err) &&
-           results_file_finish(file, err);
+           results_file_finish(file, &labels, err);
 }
 
 bool results_close(struct results *results, const struct results_run *run, struct error *err)

@@ -5,16 +5,20 @@
 #include "results/results_hdf5.h"
 #include "support/memory.h"
 
-/* For one process. Through MPI as well, because that takes no locks, whatever
- * HDF5_USE_FILE_LOCKING says: some would meet the one that we hold on the file. */
 static hid_t open_file(const char *path)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fapl_mpio(access, MPI_COMM_SELF, MPI_INFO_NULL);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
     H5Pclose(access);
     return file;
+}
+
+/* What HDF5 has allocated for values of variable length. */
+static void free_texts(hid_t type, hid_t space, void *values)
+{
+    if (H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tis_variable_str(type) > 0)
+        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
 }
 
 static herr_t read_attribute(hid_t object, const char *name, const H5A_info_t *info, void *context)
@@ -22,11 +26,14 @@ static herr_t read_attribute(hid_t object, const char *name, const H5A_info_t *i
     (void)info;
     (void)context;
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
-    hid_t type = H5Aget_type(attribute);
-    hsize_t bytes = H5Aget_storage_size(attribute);
-    void *value = memory_new(bytes, 1);
-    bool good = bytes > 0 && H5Aread(attribute, type, value) >= 0;
+    hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    hssize_t count = H5Sget_simple_extent_npoints(space);
+    void *value = memory_new(count > 0 ? (size_t)count : 1, H5Tget_size(type));
+    bool good = count > 0 && H5Aread(attribute, type, value) >= 0;
+    if (good)
+        free_texts(type, space, value);
     memory_free(value);
+    H5Sclose(space);
     H5Tclose(type);
     H5Aclose(attribute);
     return good ? 0 : -1;
@@ -52,6 +59,8 @@ static bool read_chunk(struct reader *reader)
     hid_t memory = H5Screate_simple(reader->rank, count, NULL);
     bool good = H5Dread(reader->dataset, reader->type, memory, reader->space, H5P_DEFAULT,
                         reader->values) >= 0;
+    if (good)
+        free_texts(reader->type, memory, reader->values);
     H5Sclose(memory);
     return good;
 }

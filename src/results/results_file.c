@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include "results/results_hdf5.h"
@@ -71,7 +72,11 @@ static int reserve_to(const struct results_file *file, uint64_t bytes)
 
 static void reserve(struct results_file *file, uint64_t bytes, struct error *err)
 {
-    uint64_t end = hdf5_file_bytes(file->hdf5) + bytes;
+    struct stat status;
+    uint64_t end = hdf5_file_bytes(file->hdf5);
+    if (fstat(file->target.fd, &status) == 0 && (uint64_t)status.st_size > end)
+        end = (uint64_t)status.st_size;
+    end += bytes;
     if (end <= file->reserved)
         return;
     end += RESERVE_STEP_BYTES - end % RESERVE_STEP_BYTES;
@@ -117,6 +122,21 @@ bool results_file_agree(struct results_file *file, bool good, struct error *err)
     return agreed;
 }
 
+/* By the first writer. */
+static bool complete(struct results_file *file, const struct results_completion *completion,
+                     struct error *err)
+{
+    file->reserved = 0; /* closing may have given back what was beyond the end */
+    file->hdf5 = hdf5_file_open_alone(replacement_open_name(&file->target));
+    if (file->hdf5 < 0)
+        return fail(file, guess_why(file), err);
+    reserve(file, completion->bytes, err);
+    bool good = err->code == ERROR_NONE && completion->write(file->hdf5, completion->context);
+    good = hdf5_file_close(file->hdf5) && good;
+    file->hdf5 = -1;
+    return err->code == ERROR_NONE && (good || fail(file, guess_why(file), err));
+}
+
 static void publish(struct results_file *file, struct error *err)
 {
     if (hdf5_file_check(replacement_open_name(&file->target)))
@@ -125,7 +145,8 @@ static void publish(struct results_file *file, struct error *err)
         fail(file, "the file written cannot be read back", err);
 }
 
-bool results_file_finish(struct results_file *file, struct error *err)
+bool results_file_finish(struct results_file *file, const struct results_completion *completion,
+                         struct error *err)
 {
     if (!results_file_agree(file, hdf5_file_flush(file->hdf5), err))
         return false;
@@ -133,7 +154,7 @@ bool results_file_finish(struct results_file *file, struct error *err)
     file->hdf5 = -1;
     if (!results_file_agree(file, good, err))
         return false;
-    if (file->writers.rank == 0)
+    if (file->writers.rank == 0 && complete(file, completion, err))
         publish(file, err);
     return group_agree(&file->writers, err);
 }

@@ -15,6 +15,14 @@ struct results_file {
     uint64_t reserved; /* bytes from the start that the disk is known to have (first writer) */
 };
 
+/* What the first writer does with the file when the others have closed it: `write` is given the
+ * handle and takes at most `bytes` more of the file. */
+struct results_completion {
+    bool (*write)(int64_t hdf5, const void *context);
+    const void *context;
+    uint64_t bytes;
+};
+
 /* False with `err`: nothing was created. results_file_drop() must be called in any case. */
 bool results_file_create(struct results_file *file, const struct group *writers, const char *path,
                          struct error *err);
@@ -26,8 +34,9 @@ bool results_file_reserve(struct results_file *file, uint64_t bytes, struct erro
 /* The writers agree whether a write succeeded (`good`). */
 bool results_file_agree(struct results_file *file, bool good, struct error *err);
 
-/* Closes, checks, syncs and renames. */
-bool results_file_finish(struct results_file *file, struct error *err);
+/* Closes, lets the first writer complete the file alone, then checks, syncs and renames. */
+bool results_file_finish(struct results_file *file, const struct results_completion *completion,
+                         struct error *err);
 
 /* Removes the temporary file, if there still is one, and frees. Not collective. What HDF5 has not
  * written is dropped with its handles: closing them could wait for other processes. */

@@ -1,7 +1,9 @@
 #include "results/results_hdf5.h"
 
 #include <hdf5.h>
+#include <hdf5_hl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "support/memory.h"
@@ -10,6 +12,7 @@ enum { GZIP_LEVEL = 1, COLLECTIVE_BUFFER_BYTES = 1 << 20 };
 
 void hdf5_start(void)
 {
+    setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1); /* which goes before what a program asks for */
     H5dont_atexit();
     H5open();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -38,7 +41,6 @@ static hid_t access_of(const struct group *group)
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_coll_metadata_write(access, true);
     H5Pset_all_coll_metadata_ops(access, true);
-    H5Pset_file_locking(access, false, true);
     return access;
 }
 
@@ -46,6 +48,15 @@ int64_t hdf5_file_create(const struct group *group, const char *path)
 {
     hid_t access = access_of(group);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    H5Pclose(access);
+    return file;
+}
+
+int64_t hdf5_file_open_alone(const char *path)
+{
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, access);
     H5Pclose(access);
     return file;
 }
@@ -72,6 +83,11 @@ int64_t hdf5_group_new(int64_t parent, const char *name)
     return H5Gcreate2(parent, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
 }
 
+int64_t hdf5_open(int64_t parent, const char *name)
+{
+    return H5Oopen(parent, name, H5P_DEFAULT);
+}
+
 void hdf5_group_close(int64_t group)
 {
     H5Gclose(group);
@@ -92,10 +108,11 @@ static hid_t new_integer(uint32_t bytes, bool native)
     }
 }
 
-static hid_t new_text(size_t bytes)
+static hid_t new_text(void)
 {
     hid_t text = H5Tcopy(H5T_C_S1);
-    H5Tset_size(text, bytes);
+    H5Tset_size(text, H5T_VARIABLE);
+    H5Tset_cset(text, H5T_CSET_UTF8);
     return text;
 }
 
@@ -115,7 +132,7 @@ static hid_t new_type(const struct hdf5_type *type, bool native)
 {
     switch (type->kind) {
     case HDF5_TEXT:
-        return new_text(type->bytes);
+        return new_text();
     case HDF5_RECORD:
         return new_record(type, native);
     case HDF5_U8:
@@ -163,50 +180,35 @@ bool hdf5_attribute_f64(int64_t object, const char *name, double value)
 
 bool hdf5_attribute_text(int64_t object, const char *name, const char *value)
 {
-    hid_t type = new_text(strlen(value) + 1);
-    return write_attribute(object, name, H5Screate(H5S_SCALAR), type, type, value);
+    hid_t type = new_text();
+    return write_attribute(object, name, H5Screate(H5S_SCALAR), type, type, &value);
 }
 
-/* Fixed-length texts in one block, freed by memory_free(). */
-static char *pack_names(const char *(*name_of)(uint32_t), uint32_t count, size_t *bytes)
+static bool write_texts(hid_t object, const char *name, const char **texts, hsize_t count)
 {
-    *bytes = 1;
-    for (uint32_t i = 0; i < count; i++)
-        if (strlen(name_of(i)) >= *bytes)
-            *bytes = strlen(name_of(i)) + 1;
-    char *packed = memory_new(count, *bytes);
-    for (uint32_t i = 0; i < count; i++)
-        memcpy(packed + i * *bytes, name_of(i), strlen(name_of(i)));
-    return packed;
-}
-
-static bool write_names(hid_t object, const char *name, const char *packed, size_t bytes,
-                        hsize_t count)
-{
-    hid_t type = new_text(bytes);
-    return write_attribute(object, name, H5Screate_simple(1, &count, NULL), type, type, packed);
+    hid_t type = new_text();
+    return write_attribute(object, name, H5Screate_simple(1, &count, NULL), type, type, texts);
 }
 
 bool hdf5_attribute_names(int64_t object, const char *name, const char *(*name_of)(uint32_t),
                           uint32_t count)
 {
-    size_t bytes;
-    char *packed = pack_names(name_of, count, &bytes);
-    bool good = write_names(object, name, packed, bytes, count);
-    memory_free(packed);
+    const char **names = memory_new(count, sizeof *names);
+    for (uint32_t i = 0; i < count; i++)
+        names[i] = name_of(i);
+    bool good = write_texts(object, name, names, count);
+    memory_free(names);
     return good;
 }
 
 /* One text per member of a record. */
 static bool write_member_units(hid_t dataset, const struct hdf5_type *type)
 {
-    enum { UNITS_BYTES = 8 };
-    char *packed = memory_new(type->members, UNITS_BYTES);
+    const char **units = memory_new(type->members, sizeof *units);
     for (uint32_t i = 0; i < type->members; i++)
-        memcpy(packed + (size_t)i * UNITS_BYTES, type->member[i].units,
-               strlen(type->member[i].units));
-    bool good = write_names(dataset, "units", packed, UNITS_BYTES, type->members);
-    memory_free(packed);
+        units[i] = type->member[i].units;
+    bool good = write_texts(dataset, "units", units, type->members);
+    memory_free(units);
     return good;
 }
 
@@ -312,7 +314,46 @@ bool hdf5_dataset_write(int64_t dataset, const struct hdf5_type *type, const str
     return good;
 }
 
+bool hdf5_dataset_write_alone(int64_t dataset, const struct hdf5_type *type, const void *data)
+{
+    hid_t memory = new_type(type, true);
+    bool good = H5Dwrite(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0;
+    H5Tclose(memory);
+    return good;
+}
+
 void hdf5_dataset_close(int64_t dataset)
 {
     H5Dclose(dataset);
+}
+
+int64_t hdf5_texts_write(int64_t parent, const char *name, const char *const *texts, uint64_t count,
+                         const char *description)
+{
+    hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    hsize_t dims = count;
+    hid_t space = H5Screate_simple(1, &dims, NULL), type = new_text();
+    H5Pset_chunk(creation, 1, &dims);
+    H5Pset_obj_track_times(creation, false);
+    hid_t dataset = H5Dcreate2(parent, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    bool good = H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) >= 0 &&
+                hdf5_attribute_text(dataset, "units", "1") &&
+                hdf5_attribute_text(dataset, "description", description);
+    H5Pclose(creation);
+    H5Tclose(type);
+    H5Sclose(space);
+    if (good)
+        return dataset;
+    H5Dclose(dataset);
+    return -1;
+}
+
+bool hdf5_scale_make(int64_t dataset, const char *name)
+{
+    return H5DSset_scale(dataset, name) >= 0;
+}
+
+bool hdf5_scale_attach(int64_t dataset, int64_t scale, uint32_t axis)
+{
+    return H5DSattach_scale(dataset, scale, axis) >= 0;
 }

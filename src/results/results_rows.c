@@ -19,11 +19,12 @@ enum { DATASET_BYTES = 8 << 10 };
 /* Structures of a point in all processes together. */
 static uint64_t items_of(const struct results_column *column, const struct results_layout *layout)
 {
-    uint64_t axes[2];
+    struct results_axis axes[HDF5_RANK_MAX];
     uint64_t items = 1;
-    for (uint32_t i = results_column_axes(column, layout, axes); i-- > 0;)
-        items *= axes[i];
-    return items;
+    uint32_t rank = results_column_axes(column, layout, axes);
+    for (uint32_t i = 1; i < rank; i++)
+        items *= axes[i].length;
+    return items / column->width;
 }
 
 static uint64_t row_bytes(const struct results_column *column, uint64_t items)
@@ -89,7 +90,7 @@ void results_rows_init(struct results *results)
 {
     struct results_column column;
     for (size_t i = 0; results_column_at(i, &column); i++) {
-        if (!results_column_wanted(&column, &results->layout))
+        if (column.type.kind == HDF5_TEXT || !results_column_wanted(&column, &results->layout))
             continue;
         results->rows = memory_resize(results->rows, results->columns + 1, sizeof *results->rows);
         results->rows[results->columns++] = (struct results_rows){.column = column, .dataset = -1};
@@ -122,13 +123,6 @@ static void find_sources(const struct results_point *point, const struct cube_fo
     sources[FROM_PE_FOOTPRINT] = (struct source){point->footprints, sizeof *point->footprints};
 }
 
-static void copy_text(char *to, uint32_t bytes, const char *from)
-{
-    memset(to, 0, bytes);
-    if (from != NULL)
-        memcpy(to, from, strnlen(from, bytes - 1));
-}
-
 static void copy_row(struct results_rows *rows, struct source source, uint32_t at)
 {
     const struct results_column *column = &rows->column;
@@ -136,10 +130,7 @@ static void copy_row(struct results_rows *rows, struct source source, uint32_t a
     char *to = rows->values + at * row_bytes(column, rows->items);
     for (uint64_t i = 0; i < rows->items; i++) {
         const char *from = (const char *)source.base + i * source.stride + column->offset;
-        if (column->type.kind == HDF5_TEXT)
-            copy_text(to, bytes, *(const char *const *)(const void *)from);
-        else
-            memcpy(to, from, (size_t)bytes * column->width);
+        memcpy(to, from, (size_t)bytes * column->width);
         to += (size_t)bytes * column->width;
     }
 }
@@ -167,18 +158,13 @@ bool results_rows_add(struct results *results, const struct results_point *point
 static struct hdf5_shape shape_of(const struct results *results,
                                   const struct results_column *column)
 {
-    struct hdf5_shape shape = {.rank = 1};
-    uint64_t axes[2];
-    uint32_t count = results_column_axes(column, &results->layout, axes);
+    struct results_axis axes[HDF5_RANK_MAX];
+    struct hdf5_shape shape = {.rank = results_column_axes(column, &results->layout, axes)};
     shape.dims[0] = results->written + results->waiting;
     shape.dims_max[0] = results->layout.points;
     shape.chunk[0] = results->batch;
-    for (uint32_t i = 0; i < count; i++)
-        shape.dims[shape.rank++] = axes[i];
-    if (column->last_axis != NULL)
-        shape.dims[shape.rank++] = column->width;
     for (uint32_t i = 1; i < shape.rank; i++)
-        shape.dims_max[i] = shape.chunk[i] = shape.dims[i];
+        shape.dims[i] = shape.dims_max[i] = shape.chunk[i] = axes[i].length;
     return shape;
 }
 
@@ -205,9 +191,7 @@ static bool make_dataset(struct results *results, struct results_rows *rows,
     const struct results_column *column = &rows->column;
     rows->dataset = hdf5_dataset_new(results->points_group, column->name, &column->type, shape,
                                      column->units, column->description);
-    return rows->dataset >= 0 &&
-           (column->last_axis == NULL ||
-            hdf5_attribute_names(rows->dataset, "last_axis", column->last_axis, column->width));
+    return rows->dataset >= 0;
 }
 
 /* Makes the dataset or lets it grow. */

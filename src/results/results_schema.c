@@ -4,17 +4,15 @@
 
 #include "machine/part.h"
 
-/* Text lengths, closing zero included; what is longer is cut. */
-enum { WORD_BYTES = 32, NAME_BYTES = 256 };
-
 #define COLUMN(source, structure, field, kind, name, units, description)                           \
     {                                                                                              \
-        name, units, description, source, {kind, 0, 0, NULL}, offsetof(structure, field), 1, NULL  \
+        name, units, description, source, {kind, 0, 0, NULL}, offsetof(structure, field), 1, NULL, \
+            NULL                                                                                   \
     }
-#define TEXT(field, bytes, description)                                                            \
+#define TEXT(field, description)                                                                   \
     {                                                                                              \
 #field, "1", description, FROM_POINT,                                                      \
-            {HDF5_TEXT, bytes, 0, NULL }, offsetof(struct results_point, field), 1, NULL           \
+            {HDF5_TEXT, 0, 0, NULL }, offsetof(struct results_point, field), 1, NULL, NULL         \
     }
 #define POINT(field, kind, name, units, description)                                               \
     COLUMN(FROM_POINT, struct results_point, field, kind, name, units, description)
@@ -35,15 +33,15 @@ static const struct results_column own_columns[] = {
           "query positions that a prefill works on at a time; 0 in decode"),
     POINT(ring_depth, HDF5_U32, "ring_depth", "1",
           "buffers for the arriving KV blocks of a prefill; 0 in decode"),
-    TEXT(phase, WORD_BYTES, "decode or prefill"),
-    TEXT(kernel, NAME_BYTES, "name or file of the kernel"),
-    TEXT(reduce_pe, WORD_BYTES, "shape of the reduction over the PEs of a CUBE"),
-    TEXT(reduce_cube, WORD_BYTES, "shape of the reduction over the CUBEs of a group"),
-    TEXT(mlo, WORD_BYTES, "how (m, l, O) travels: separate copies or one packed"),
-    TEXT(gemm, WORD_BYTES, "GEMMs as composite or as blocking dot"),
-    TEXT(form, WORD_BYTES, "form of the kernel"),
-    TEXT(tp_idle, WORD_BYTES, "what PEs without a query do"),
-    TEXT(shards, WORD_BYTES, "how a prefill deals query positions to PEs; - in decode"),
+    TEXT(phase, "decode or prefill"),
+    TEXT(kernel, "name or file of the kernel"),
+    TEXT(reduce_pe, "shape of the reduction over the PEs of a CUBE"),
+    TEXT(reduce_cube, "shape of the reduction over the CUBEs of a group"),
+    TEXT(mlo, "how (m, l, O) travels: separate copies or one packed"),
+    TEXT(gemm, "GEMMs as composite or as blocking dot"),
+    TEXT(form, "form of the kernel"),
+    TEXT(tp_idle, "what PEs without a query do"),
+    TEXT(shards, "how a prefill deals query positions to PEs; - in decode"),
     POINT(latency_ps, HDF5_U64, "latency_ps", "ps", "kernel latency of the slowest group"),
     POINT(launch_ps, HDF5_U64, "launch_ps", "ps", "host launch latency, not part of latency_ps"),
     POINT(o_gather_bytes, HDF5_U64, "o_gather_bytes", "bytes",
@@ -58,7 +56,7 @@ static const struct results_column own_columns[] = {
           "largest absolute error of the output; inf: an output is no number; -1: not verified; may "
           "differ in the last bits between types of processor"),
     {"group_latency_ps", "ps", "kernel latency of each CUBE group; 0: the kernel has fewer", FROM_GROUP,
-     {HDF5_U64, 0, 0, NULL}, 0, 1, NULL},
+     {HDF5_U64, 0, 0, NULL}, 0, 1, NULL, NULL},
 
     PE_FOOTPRINT(kv_bytes, "kv_bytes_pe", "KV cache in the PE's share of HBM, one layer"),
     PE_FOOTPRINT(q_bytes, "q_bytes_pe", "Q in the PE's share of HBM, one layer"),
@@ -85,6 +83,7 @@ static struct results_column of_part(const struct column *column)
         .offset = column->offset,
         .width = column->width,
         .last_axis = column->last_axis,
+        .axis = column->axis,
     };
 }
 
@@ -118,18 +117,22 @@ uint32_t results_column_bytes(const struct results_column *column)
     case HDF5_F64:
         return 8;
     default:
-        return column->type.bytes;
+        return 0;
     }
 }
 
-uint32_t results_column_axes(const struct results_column *column,
-                             const struct results_layout *layout, uint64_t axes[2])
+/* Over what a source's structures run, after the point. */
+static uint32_t add_axes(enum column_source source, const struct results_layout *layout,
+                         struct results_axis *axes)
 {
-    axes[0] = column->source == FROM_GROUP ? layout->groups : layout->cubes;
-    axes[1] = layout->pes;
-    switch (column->source) {
+    axes[0] = (struct results_axis){"cube", layout->cubes, NULL, "CUBE, counted over all SIPs"};
+    axes[1] = (struct results_axis){"pe", layout->pes, NULL, "PE, counted within its CUBE"};
+    switch (source) {
     case FROM_POINT:
         return 0;
+    case FROM_GROUP: /* not `group`, which is a column */
+        axes[0] = (struct results_axis){"cube_group", layout->groups, NULL, "CUBE group"};
+        return 1;
     case FROM_PE:
     case FROM_PE_SUMMARY:
     case FROM_PE_FOOTPRINT:
@@ -137,6 +140,18 @@ uint32_t results_column_axes(const struct results_column *column,
     default:
         return 1;
     }
+}
+
+uint32_t results_column_axes(const struct results_column *column,
+                             const struct results_layout *layout,
+                             struct results_axis axes[HDF5_RANK_MAX])
+{
+    axes[0] = (struct results_axis){"point", 0, NULL, "point of the study"};
+    uint32_t rank = 1 + add_axes(column->source, layout, axes + 1);
+    if (column->last_axis != NULL)
+        axes[rank++] = (struct results_axis){column->axis, column->width, column->last_axis,
+                                             "the names along the axis"};
+    return rank;
 }
 
 struct cube_footprint cube_footprint_of(const struct footprint *footprints,

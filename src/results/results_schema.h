@@ -35,6 +35,7 @@ struct results_column {
     uint32_t offset;                       /* of the first value in the source's structure */
     uint32_t width;                        /* values there; more than 1: a last axis */
     const char *(*last_axis)(uint32_t at); /* its names; NULL: no such axis */
+    const char *axis;                      /* and what it is called */
 };
 
 /* Whether a file of this layout has the column. */
@@ -45,12 +46,21 @@ bool results_column_wanted(const struct results_column *column,
  * past the end. */
 bool results_column_at(size_t index, struct results_column *column);
 
-/* Bytes of one value. */
+/* Bytes of one value; 0 of a text, which is kept elsewhere (results_labels.c). */
 uint32_t results_column_bytes(const struct results_column *column);
 
-/* The axes after the point, without the last axis; returns how many (0 to 2). */
+/* An axis and the coordinates of its scale: names, or numbers from 0. */
+struct results_axis {
+    const char *name;
+    uint64_t length;
+    const char *(*name_of)(uint32_t at); /* NULL: numbers */
+    const char *description;
+};
+
+/* The axes of the column's array, the point's first, whose length is 0 here; returns how many. */
 uint32_t results_column_axes(const struct results_column *column,
-                             const struct results_layout *layout, uint64_t axes[2]);
+                             const struct results_layout *layout,
+                             struct results_axis axes[HDF5_RANK_MAX]);
 
 /* `pes` footprints of a CUBE for one layer, summed; sums that do not fit stop at UINT64_MAX and do
  * not fit the CUBE either. */
