@@ -111,6 +111,15 @@ static bool all_here(void)
     return environment_ranks_here() == environment_ranks() && (told || getenv("PMIX_RANK") == NULL);
 }
 
+/* Whether a launcher started this process, known or not. */
+static bool launched(void)
+{
+    for (const struct launcher *launcher = launchers; launcher->rank != NULL; launcher++)
+        if (getenv(launcher->mark) != NULL)
+            return true;
+    return getenv("PMIX_RANK") != NULL || getenv("OMPI_COMM_WORLD_SIZE") != NULL;
+}
+
 void environment_prepare(void)
 {
     if (environment_ranks_here() > cpus_here())
@@ -119,9 +128,13 @@ void environment_prepare(void)
         setenv("OMPI_MCA_btl", "^tcp,uct,openib,ofi", 0); /* Debian's own choice, and TCP */
         setenv("OMPI_MCA_pml", "ob1", 0); /* opens no library that drives networks: 0.2 s */
     }
-    /* Without a launcher the daemon that Open MPI 4 starts has nobody to serve: 0.2 s. With one
-     * this says nothing. */
-    setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+    if (!launched()) {
+        /* The daemon that Open MPI 4 starts here has nobody to serve: 0.2 s. Without it all such
+         * processes have one folder for what ranks share; one that ends would take it from others.
+         */
+        setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
+        setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
+    }
     setenv("OMPI_MCA_io", "^ompio", 0); /* leaves ROMIO, whose name has its version in it */
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
     setenv("OPENBLAS_NUM_THREADS", "1", 1); /* while there is one thread: values/blas.c */

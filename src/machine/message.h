@@ -40,11 +40,11 @@ struct BODY queue_message { /* enum queue_id */
 /* A memory access: what travels with a request and comes back with its data. */
 enum access_kind { ACCESS_FETCH, ACCESS_LOAD, ACCESS_STORE };
 
-struct BODY access {
-    uint32_t requester; /* DMA unit */
-    uint16_t flight;
-    uint8_t share; /* PE whose share is meant */
-    uint8_t kind;
+struct BODY access {         /* one word, so that it is written and read as one */
+    uint64_t requester : 32; /* DMA unit */
+    uint64_t flight : 16;
+    uint64_t share : 8; /* PE whose share is meant */
+    uint64_t kind : 8;
 };
 
 struct BODY memory_message {

@@ -90,7 +90,7 @@ bool results_add(struct results *results, const struct results_point *point, str
     if (point->trace != NULL && !results_trace_write(results, number, point->trace, err))
         return false;
     if (results->team.all.rank == 0)
-        results_labels_add(results, point);
+        results_labels_add(results, point->scalars);
     return results_rows_add(results, point, err);
 }
 

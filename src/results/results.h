@@ -6,13 +6,26 @@
 #ifndef AHBM_IO_RESULTS_H
 #define AHBM_IO_RESULTS_H
 
+#include <stdio.h>
+
 #include "machine/result.h"
 #include "results/spool.h"
 #include "pdes/transport/comm.h"
 
 struct results;
 
-/* What is known before the first point. All pointers are borrowed for the call only. */
+enum results_type { RESULTS_U8, RESULTS_U32, RESULTS_U64, RESULTS_F64, RESULTS_TEXT };
+
+/* A value that each point has, in the structure of the point's scalars. A text is a pointer there.
+ */
+struct results_scalar {
+    const char *name, *units, *description;
+    enum results_type type;
+    size_t offset;
+};
+
+/* What is known before the first point. Pointers are borrowed for the call only, if nothing else is
+ * said. */
 struct results_layout {
     const char *version; /* of the program */
     const char *config;  /* the machine as YAML text */
@@ -23,7 +36,9 @@ struct results_layout {
     uint32_t first_cube, local_cubes; /* this process's block */
     uint64_t hbm_capacity_bytes;      /* of a CUBE */
     uint32_t model_layers;
-    bool summary; /* write what sums up the trace: totals by operation */
+    bool summary;                         /* write what sums up the trace: totals by operation */
+    const struct results_scalar *scalars; /* to stay until the end */
+    uint32_t scalars_count;
 };
 
 /* KV cache and activations resident in one PE's HBM share, for one layer. */
@@ -33,28 +48,25 @@ struct footprint {
     uint64_t o_bytes;
 };
 
+/* Sums over a CUBE's PEs, and against its capacity. */
+struct cube_footprint {
+    uint64_t kv_bytes;
+    uint64_t kv_bytes_all_layers; /* UINT64_MAX: that or more */
+    uint8_t fits;
+};
+
 enum results_verify { VERIFY_NONE, VERIFY_PASSED, VERIFY_FAILED };
 
 /* One finished point. Scalars and `group_*` arrays are the same on all processes; the arrays over
  * CUBEs hold this process's block, PEs fastest. */
 struct results_point {
-    const char *phase, *kernel;
-    const char *reduce_pe, *reduce_cube, *mlo, *gemm, *form, *tp_idle, *shards;
-    uint32_t case_number; /* 0: none */
-    uint32_t cubes_per_group;
-    uint64_t context;
-    uint32_t batch, query_len, tile, query_block, ring_depth; /* the last two: 0 in decode */
-    uint64_t latency_ps;                                      /* of the slowest group */
-    uint64_t launch_ps;      /* host launch, not part of the latency */
-    uint64_t o_gather_bytes; /* that bring a group's O to the PE that holds most of it */
-    uint64_t digest;
-    uint8_t verify_state;                       /* enum results_verify */
-    double verify_rms_relative, verify_max_abs; /* -1: not verified */
-    const uint64_t *group_latency_ps;           /* [groups] */
-    const struct cube_result *cubes;            /* [local_cubes] */
-    const struct pe_result *pe_results;         /* [local_cubes][pes] */
-    const struct footprint *footprints;         /* [local_cubes][pes] */
-    struct spool *trace;                        /* NULL: no commands recorded */
+    const void *scalars;                          /* as the layout's rows describe them */
+    const uint64_t *group_latency_ps;             /* [groups] */
+    const struct cube_result *cubes;              /* [local_cubes] */
+    const struct pe_result *pe_results;           /* [local_cubes][pes] */
+    const struct footprint *footprints;           /* [local_cubes][pes] */
+    const struct cube_footprint *cube_footprints; /* [local_cubes] */
+    struct spool *trace;                          /* NULL: no commands recorded */
 };
 
 /* The facts of the run, of which none is compared between runs (/run). */
@@ -87,6 +99,10 @@ void results_output_close(struct results *results);
 /* Writes what is left, syncs, and renames to the final name. Frees `results` in any case; on
  * failure the temporary file is removed. */
 bool results_close(struct results *results, const struct results_run *run, struct error *err);
+
+/* One line per array of /points that is no scalar, as a row of a table: name, type, axes, units,
+ * "-", where, description. Local. */
+void results_list(FILE *out);
 
 /* Gives up: removes the temporary file and frees `results`. Not collective. */
 void results_abandon(struct results *results);

@@ -22,7 +22,7 @@ void results_labels_init(struct results *results, const char *config)
     struct results_labels *labels = &results->labels;
     struct results_column column;
     labels->config = memory_copy_text(config);
-    for (size_t i = 0; results_column_at(i, &column); i++) {
+    for (size_t i = 0; results_column_at(&results->layout, i, &column); i++) {
         if (column.type.kind != HDF5_TEXT)
             continue;
         labels->texts = memory_resize(labels->texts, labels->columns + 1, sizeof *labels->texts);

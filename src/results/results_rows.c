@@ -89,7 +89,7 @@ static void place_rows(struct results *results)
 void results_rows_init(struct results *results)
 {
     struct results_column column;
-    for (size_t i = 0; results_column_at(i, &column); i++) {
+    for (size_t i = 0; results_column_at(&results->layout, i, &column); i++) {
         if (column.type.kind == HDF5_TEXT || !results_column_wanted(&column, &results->layout))
             continue;
         results->rows = memory_resize(results->rows, results->columns + 1, sizeof *results->rows);
@@ -111,13 +111,13 @@ struct source {
     size_t stride;
 };
 
-static void find_sources(const struct results_point *point, const struct cube_footprint *cubes,
-                         struct source sources[COLUMN_SOURCES])
+static void find_sources(const struct results_point *point, struct source sources[COLUMN_SOURCES])
 {
-    sources[FROM_POINT] = (struct source){point, sizeof *point};
+    sources[FROM_POINT] = (struct source){point->scalars, 0}; /* one */
     sources[FROM_GROUP] = (struct source){point->group_latency_ps, sizeof(uint64_t)};
     sources[FROM_CUBE] = (struct source){point->cubes, sizeof *point->cubes};
-    sources[FROM_CUBE_FOOTPRINT] = (struct source){cubes, sizeof *cubes};
+    sources[FROM_CUBE_FOOTPRINT] =
+        (struct source){point->cube_footprints, sizeof *point->cube_footprints};
     sources[FROM_PE] = (struct source){point->pe_results, sizeof *point->pe_results};
     sources[FROM_PE_SUMMARY] = sources[FROM_PE];
     sources[FROM_PE_FOOTPRINT] = (struct source){point->footprints, sizeof *point->footprints};
@@ -137,15 +137,10 @@ static void copy_row(struct results_rows *rows, struct source source, uint32_t a
 
 static void copy_point(struct results *results, const struct results_point *point)
 {
-    const struct results_layout *layout = &results->layout;
-    struct cube_footprint *cubes = memory_new(layout->local_cubes, sizeof *cubes);
-    for (uint32_t i = 0; i < layout->local_cubes; i++)
-        cubes[i] = cube_footprint_of(point->footprints + (size_t)i * layout->pes, layout);
     struct source sources[COLUMN_SOURCES];
-    find_sources(point, cubes, sources);
+    find_sources(point, sources);
     for (uint32_t i = 0; i < results->columns; i++)
         copy_row(&results->rows[i], sources[results->rows[i].column.source], results->waiting);
-    memory_free(cubes);
 }
 
 bool results_rows_add(struct results *results, const struct results_point *point, struct error *err)

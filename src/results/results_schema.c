@@ -9,13 +9,6 @@
         name, units, description, source, {kind, 0, 0, NULL}, offsetof(structure, field), 1, NULL, \
             NULL                                                                                   \
     }
-#define TEXT(field, description)                                                                   \
-    {                                                                                              \
-#field, "1", description, FROM_POINT,                                                      \
-            {HDF5_TEXT, 0, 0, NULL }, offsetof(struct results_point, field), 1, NULL, NULL         \
-    }
-#define POINT(field, kind, name, units, description)                                               \
-    COLUMN(FROM_POINT, struct results_point, field, kind, name, units, description)
 #define PE_FOOTPRINT(field, name, description)                                                     \
     COLUMN(FROM_PE_FOOTPRINT, struct footprint, field, HDF5_U64, name, "bytes", description)
 #define CUBE_FOOTPRINT(field, kind, name, units, description)                                      \
@@ -23,38 +16,6 @@
 
 /* clang-format off */
 static const struct results_column own_columns[] = {
-    POINT(case_number, HDF5_U32, "case", "1", "placement case 1 to 4; 0: none"),
-    POINT(context, HDF5_U64, "context", "tokens", "context length S"),
-    POINT(batch, HDF5_U32, "batch", "requests", "requests of the launch"),
-    POINT(query_len, HDF5_U32, "query_len", "tokens", "query positions per request, T_q"),
-    POINT(cubes_per_group, HDF5_U32, "cubes_per_group", "CUBEs", "CUBEs that own one KV head, C"),
-    POINT(tile, HDF5_U32, "tile", "tokens", "KV tokens per kernel tile"),
-    POINT(query_block, HDF5_U32, "query_block", "tokens",
-          "query positions that a prefill works on at a time; 0 in decode"),
-    POINT(ring_depth, HDF5_U32, "ring_depth", "1",
-          "buffers for the arriving KV blocks of a prefill; 0 in decode"),
-    TEXT(phase, "decode or prefill"),
-    TEXT(kernel, "name or file of the kernel"),
-    TEXT(reduce_pe, "shape of the reduction over the PEs of a CUBE"),
-    TEXT(reduce_cube, "shape of the reduction over the CUBEs of a group"),
-    TEXT(mlo, "how (m, l, O) travels: separate copies or one packed"),
-    TEXT(gemm, "GEMMs as composite or as blocking dot"),
-    TEXT(form, "form of the kernel"),
-    TEXT(tp_idle, "what PEs without a query do"),
-    TEXT(shards, "how a prefill deals query positions to PEs; - in decode"),
-    POINT(latency_ps, HDF5_U64, "latency_ps", "ps", "kernel latency of the slowest group"),
-    POINT(launch_ps, HDF5_U64, "launch_ps", "ps", "host launch latency, not part of latency_ps"),
-    POINT(o_gather_bytes, HDF5_U64, "o_gather_bytes", "bytes",
-          "moved to bring the O of group 0 to the PE that holds most of it (o_bytes_pe)"),
-    POINT(digest, HDF5_U64, "digest", "1", "digest of all events, over CUBEs in order"),
-    POINT(verify_state, HDF5_U8, "verify_state", "1",
-          "the output against attention in float64: 1 within tolerance, 2 not; 0: not verified"),
-    POINT(verify_rms_relative, HDF5_F64, "verify_rms_relative", "1",
-          "RMS error of the output over the RMS of the reference; inf: an output is no number; -1: "
-          "not verified; may differ in the last bits between types of processor"),
-    POINT(verify_max_abs, HDF5_F64, "verify_max_abs", "1",
-          "largest absolute error of the output; inf: an output is no number; -1: not verified; may "
-          "differ in the last bits between types of processor"),
     {"group_latency_ps", "ps", "kernel latency of each CUBE group; 0: the kernel has fewer", FROM_GROUP,
      {HDF5_U64, 0, 0, NULL}, 0, 1, NULL, NULL},
 
@@ -87,10 +48,34 @@ static struct results_column of_part(const struct column *column)
     };
 }
 
+static struct results_column of_scalar(const struct results_scalar *scalar)
+{
+    static const enum hdf5_kind kinds[] = {[RESULTS_U8] = HDF5_U8,
+                                           [RESULTS_U32] = HDF5_U32,
+                                           [RESULTS_U64] = HDF5_U64,
+                                           [RESULTS_F64] = HDF5_F64,
+                                           [RESULTS_TEXT] = HDF5_TEXT};
+    return (struct results_column){
+        .name = scalar->name,
+        .units = scalar->units,
+        .description = scalar->description,
+        .source = FROM_POINT,
+        .type = {kinds[scalar->type], 0, 0, NULL},
+        .offset = (uint32_t)scalar->offset,
+        .width = 1,
+    };
+}
+
 enum { OWN_COLUMNS = sizeof own_columns / sizeof own_columns[0] };
 
-bool results_column_at(size_t index, struct results_column *column)
+bool results_column_at(const struct results_layout *layout, size_t index,
+                       struct results_column *column)
 {
+    if (index < layout->scalars_count) {
+        *column = of_scalar(&layout->scalars[index]);
+        return true;
+    }
+    index -= layout->scalars_count;
     if (index < OWN_COLUMNS) {
         *column = own_columns[index];
         return true;
@@ -154,18 +139,16 @@ uint32_t results_column_axes(const struct results_column *column,
     return rank;
 }
 
-struct cube_footprint cube_footprint_of(const struct footprint *footprints,
-                                        const struct results_layout *layout)
+void results_list(FILE *out)
 {
-    struct cube_footprint sum = {0, 0, 0};
-    bool exact = true;
-    for (uint32_t pe = 0; pe < layout->pes; pe++)
-        exact &= !__builtin_add_overflow(sum.kv_bytes, footprints[pe].kv_bytes, &sum.kv_bytes);
-    if (!exact)
-        sum.kv_bytes = UINT64_MAX;
-    exact &= !__builtin_mul_overflow(sum.kv_bytes, layout->model_layers, &sum.kv_bytes_all_layers);
-    if (!exact)
-        sum.kv_bytes_all_layers = UINT64_MAX;
-    sum.fits = exact && sum.kv_bytes_all_layers <= layout->hbm_capacity_bytes;
-    return sum;
+    static const struct results_layout layout = {.cubes = 1, .pes = 1, .groups = 1};
+    struct results_column column;
+    for (size_t at = 0; results_column_at(&layout, at, &column); at++) {
+        struct results_axis axes[HDF5_RANK_MAX];
+        uint32_t rank = results_column_axes(&column, &layout, axes);
+        fprintf(out, "| `%s` | %s | ", column.name, column.type.kind == HDF5_U8 ? "u8" : "u64");
+        for (uint32_t i = 0; i < rank; i++)
+            fprintf(out, "%s%s", i > 0 ? ", " : "", axes[i].name);
+        fprintf(out, " | %s | - | file | %s |\n", column.units, column.description);
+    }
 }

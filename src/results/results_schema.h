@@ -1,6 +1,6 @@
-/* The datasets of /points, from which the file and its buffers follow: the columns of a point here,
- * and those that each part of the machine declares. Each is an array [point, ...];
- * docs/output-format.md describes them to readers. */
+/* The datasets of /points, from which the file and its buffers follow: the scalars that
+ * whoever writes declares, the footprint, and what each part of the machine declares. Each is an
+ * array [point, ...]; docs/output-format.md describes them to readers. */
 #ifndef AHBM_IO_RESULTS_SCHEMA_H
 #define AHBM_IO_RESULTS_SCHEMA_H
 
@@ -9,7 +9,7 @@
 
 /* Which structure of a point holds the value, and so over what the array runs. */
 enum column_source {
-    FROM_POINT,          /* struct results_point: [point] */
+    FROM_POINT,          /* the scalars: [point] */
     FROM_GROUP,          /* group_latency_ps: [point, group] */
     FROM_CUBE,           /* struct cube_result: [point, CUBE] */
     FROM_CUBE_FOOTPRINT, /* struct cube_footprint: [point, CUBE] */
@@ -17,13 +17,6 @@ enum column_source {
     FROM_PE_SUMMARY,     /* the same, sums of the trace: only with layout.summary */
     FROM_PE_FOOTPRINT,   /* struct footprint: [point, CUBE, PE] */
     COLUMN_SOURCES
-};
-
-/* Sums over a CUBE's PEs, and against its capacity. */
-struct cube_footprint {
-    uint64_t kv_bytes;
-    uint64_t kv_bytes_all_layers; /* UINT64_MAX: that or more */
-    uint8_t fits;
 };
 
 struct results_column {
@@ -42,9 +35,10 @@ struct results_column {
 bool results_column_wanted(const struct results_column *column,
                            const struct results_layout *layout);
 
-/* Column `index`: those of the point and its footprint, then those of the machine's parts. False
+/* Column `index`: the layout's scalars, the footprint, then those of the machine's parts. False
  * past the end. */
-bool results_column_at(size_t index, struct results_column *column);
+bool results_column_at(const struct results_layout *layout, size_t index,
+                       struct results_column *column);
 
 /* Bytes of one value; 0 of a text, which is kept elsewhere (results_labels.c). */
 uint32_t results_column_bytes(const struct results_column *column);
@@ -61,10 +55,5 @@ struct results_axis {
 uint32_t results_column_axes(const struct results_column *column,
                              const struct results_layout *layout,
                              struct results_axis axes[HDF5_RANK_MAX]);
-
-/* `pes` footprints of a CUBE for one layer, summed; sums that do not fit stop at UINT64_MAX and do
- * not fit the CUBE either. */
-struct cube_footprint cube_footprint_of(const struct footprint *footprints,
-                                        const struct results_layout *layout);
 
 #endif

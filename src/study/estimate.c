@@ -68,7 +68,7 @@ static uint64_t longest(const struct study_options *options)
 static void look_at(struct walk *walk, const struct command *command)
 {
     walk->commands++;
-    walk->records += outlook_records(command);
+    walk->records += outlook_emits(command);
     walk->buffers = larger(walk->buffers, value_engine_buffers(command));
     if (command->op != OP_STORE)
         return;
@@ -96,7 +96,7 @@ static struct walk walk_program(struct sample *sample, uint32_t within, uint32_t
     sample->left -= time_min(sample->left, walk.commands);
     walk.scratch = program->scratch_high_water;
     program->ops->destroy(program);
-    uint32_t stacks = (walk.commands > ahead) + (walk.records >= OUTLOOK_RECORDS);
+    uint32_t stacks = (walk.commands > ahead) + (walk.records >= OUTLOOK_EMISSIONS);
     walk.recorder =
         tl_program_memory(time_min(walk.commands, ahead), stacks, &walk.reserved, &walk.mappings);
     walk.busy = walk.commands > 0;

@@ -15,6 +15,7 @@ struct point {
     const struct group *group;
     const struct problem *problem;
     struct engine *engine;
+    const struct study_options *options;
     const volatile sig_atomic_t *stop; /* of the options */
     struct cube **cubes;               /* of this process */
     struct value_source *source;       /* NULL: nothing computes */
@@ -28,6 +29,7 @@ struct measurement {
     struct cube_result *cubes;    /* [count] */
     struct pe_result *pes;        /* [count][pes] */
     struct footprint *footprints; /* [count][pes] */
+    struct cube_footprint *rooms; /* [count] */
     struct engine_stats stats;
 };
 

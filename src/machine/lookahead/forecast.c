@@ -1,5 +1,6 @@
 /* When the CPUs of a CUBE get on with their programs at the earliest, if the CUBE receives nothing
- * more: lower bounds from what is known of the commands in flight and from the scout's records. */
+ * more: lower bounds from what is known of the commands in flight and from the scout's emissions.
+ */
 #include "machine/lookahead/forecast.h"
 
 /* The end of the issue of send `index` of a PE's queue; false: it is over, or nothing is known. */
@@ -8,21 +9,21 @@ static bool send_time(struct forecast *forecast, uint32_t number, uint32_t queue
 {
     const struct pe *pe = cube_pe(forecast->cube, number);
     struct outlook *outlook = &forecast->lookahead->pe[number].outlook;
-    const struct emission *last = NULL, *record;
+    const struct emission *last = NULL, *emission;
     uint64_t at = cpu_sent(pe, queue);
     if (pe_program(pe) == NULL || at > index)
         return false;
-    for (uint32_t i = 0; i < OUTLOOK_RECORDS; i++) {
-        record = outlook_at(outlook, pe_program(pe), i);
-        if (record == NULL)
+    for (uint32_t i = 0; i < OUTLOOK_EMISSIONS; i++) {
+        emission = outlook_at(outlook, pe_program(pe), i);
+        if (emission == NULL)
             break;
-        last = record;
-        if (record->send && record->queue == queue && at++ == index)
+        last = emission;
+        if (emission->send && emission->queue == queue && at++ == index)
             break;
     }
     /* A send further ahead than the scout comes later than all that it has seen. */
     if (last != NULL)
-        *time = forecast_record(forecast, number, last, depth);
+        *time = forecast_emission(forecast, number, last, depth);
     return last != NULL;
 }
 
@@ -130,24 +131,25 @@ static uint64_t stream_end(const struct forecast *forecast, const struct pe *pe,
                                  : hbm_least(forecast->cube, pe, forecast->now, work);
 }
 
-uint64_t forecast_record(struct forecast *forecast, uint32_t number, const struct emission *record,
-                         uint32_t depth)
+uint64_t forecast_emission(struct forecast *forecast, uint32_t number,
+                           const struct emission *emission, uint32_t depth)
 {
     const struct pe *pe = cube_pe(forecast->cube, number);
     uint64_t from = free_at(forecast, number, depth);
     if (from == TIME_NEVER)
         return TIME_NEVER;
-    /* A kernel that is no pure function may be past it; its next command is refused. */
+    /* A kernel that is no pure function (docs/adr/0002) may have issued more than the scout saw.
+     * Its next command ends the run with an error; until then the difference must not wrap. */
     uint64_t done = cpu_serial_done(pe);
-    uint64_t least = time_add(from, record->serial_ps > done ? record->serial_ps - done : 0);
+    uint64_t least = time_add(from, emission->serial_ps > done ? emission->serial_ps - done : 0);
     for (int s = 0; s < STREAMS; s++) {
         uint64_t accepted = stream_done(pe, (enum stream)s);
-        if (record->work[s] <= accepted)
+        if (emission->work[s] <= accepted)
             continue;
-        uint64_t end = stream_end(forecast, pe, (enum stream)s, record->work[s] - accepted);
-        least = time_max(least, time_add(end, record->after_ps[s]));
+        uint64_t end = stream_end(forecast, pe, (enum stream)s, emission->work[s] - accepted);
+        least = time_max(least, time_add(end, emission->after_ps[s]));
     }
-    const struct dependency *after = &record->after;
+    const struct dependency *after = &emission->after;
     if (!after->known)
         return least;
     uint64_t sent = message_sent(forecast, pe, after->queue, after->index, depth);

@@ -15,11 +15,11 @@ struct forecast {
     uint64_t free_at[HW_PES_MAX]; /* of each CPU, FORECAST_UNKNOWN until somebody asked */
 };
 
-/* The end of the issue of a record's command: the latest of several lower bounds; TIME_NEVER: not
- * without a message or credit that has not been sent yet. `depth`: so many PEs that wait for each
- * other's messages are looked at. */
-uint64_t forecast_record(struct forecast *forecast, uint32_t pe, const struct emission *record,
-                         uint32_t depth);
+/* The end of the issue of an emission's command: the latest of several lower bounds; TIME_NEVER:
+ * not without a message or credit that has not been sent yet. `depth`: so many PEs that wait for
+ * each other's messages are looked at. */
+uint64_t forecast_emission(struct forecast *forecast, uint32_t pe, const struct emission *emission,
+                           uint32_t depth);
 
 /* When the credit is here that lets fragment `number` leave through a queue to another CUBE, as
  * inbound_time(). */

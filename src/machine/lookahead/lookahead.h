@@ -1,6 +1,6 @@
 /* Lookahead: how far a CUBE can promise to send nothing (docs/adr/0003). It asks the parts for
- * bounds and reads none of their state; its own are the scout's records and the packets that other
- * CUBEs have announced. */
+ * bounds and reads none of their state; its own are the scout's emissions and the packets that
+ * other CUBEs have announced. */
 #ifndef AHBM_MACHINE_LOOKAHEAD_H
 #define AHBM_MACHINE_LOOKAHEAD_H
 

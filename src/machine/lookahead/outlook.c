@@ -93,7 +93,7 @@ static void note_work(struct outlook *outlook, const struct command *command)
         outlook->asked[STREAM_LOAD] += operand_bytes(&command->out);
 }
 
-bool outlook_records(const struct command *command)
+bool outlook_emits(const struct command *command)
 {
     return command->op == OP_SEND || command_emits(command);
 }
@@ -112,17 +112,17 @@ static void note_receive(struct outlook *outlook, const struct command *command)
 /* A copy takes its cost and its bytes' way out of scratch; a credit follows its fragment's drain.
  */
 static void note_leaving(const struct hw_params *params, const struct command *command,
-                         struct emission *record)
+                         struct emission *emission)
 {
     enum queue_level level = queue_level((enum queue_id)command->queue);
     uint64_t fragment = ipcq_first_fragment(params, command);
-    record->bytes = operand_bytes(record->send ? &command->a : &command->out);
-    record->leave_ps = record->send ? ipcq_copy_ps(params, level, true, fragment)
-                                    : scratch_move_ps(params, fragment);
-    record->link_bytes = record->send ? fragment : params->ipcq.credit_bytes;
+    emission->bytes = operand_bytes(emission->send ? &command->a : &command->out);
+    emission->leave_ps = emission->send ? ipcq_copy_ps(params, level, true, fragment)
+                                        : scratch_move_ps(params, fragment);
+    emission->link_bytes = emission->send ? fragment : params->ipcq.credit_bytes;
 }
 
-/* Counts the fragments of a message command, behind its record. */
+/* Counts the fragments of a message command, behind its emission. */
 static void note_fragments(struct outlook *outlook, const struct command *command)
 {
     uint64_t fragments = ipcq_fragments(outlook->cost->params, command);
@@ -132,25 +132,25 @@ static void note_fragments(struct outlook *outlook, const struct command *comman
         outlook->in[command->queue] += fragments;
 }
 
-static void add_record(struct outlook *outlook, const struct command *command)
+static void add_emission(struct outlook *outlook, const struct command *command)
 {
     const struct hw_params *params = outlook->cost->params;
     uint64_t issue = params->cpu.issue_ps[command->op];
-    struct emission *record =
-        &outlook->records[(outlook->first + outlook->count++) % OUTLOOK_RECORDS];
-    *record = (struct emission){.serial_ps = outlook->serial_ps + issue,
-                                .after = outlook->after,
-                                .queue = command->queue,
-                                .send = command->op == OP_SEND,
-                                .leaves = command_emits(command),
-                                .blocks = command->op == OP_RECV};
-    note_leaving(params, command, record);
-    uint64_t *fragments = record->send ? outlook->out : outlook->in;
-    record->fragment = fragments[command->queue] + 1;
-    record->after.ps += issue;
+    struct emission *emission =
+        &outlook->emissions[(outlook->first + outlook->count++) % OUTLOOK_EMISSIONS];
+    *emission = (struct emission){.serial_ps = outlook->serial_ps + issue,
+                                  .after = outlook->after,
+                                  .queue = command->queue,
+                                  .send = command->op == OP_SEND,
+                                  .leaves = command_emits(command),
+                                  .blocks = command->op == OP_RECV};
+    note_leaving(params, command, emission);
+    uint64_t *fragments = emission->send ? outlook->out : outlook->in;
+    emission->fragment = fragments[command->queue] + 1;
+    emission->after.ps += issue;
     for (int s = 0; s < STREAMS; s++) {
-        record->work[s] = outlook->used[s];
-        record->after_ps[s] = outlook->after_ps[s] + issue;
+        emission->work[s] = outlook->used[s];
+        emission->after_ps[s] = outlook->after_ps[s] + issue;
     }
 }
 
@@ -166,8 +166,8 @@ static bool fold(struct scout_sink *sink, const struct command *command)
     use_operand(outlook, &command->out);
     for (int i = 0; i < 3; i++)
         use_operand(outlook, &command->state[i]);
-    if (outlook_records(command))
-        add_record(outlook, command);
+    if (outlook_emits(command))
+        add_emission(outlook, command);
     else
         note_work(outlook, command);
     add_serial(outlook, cpu_serial_ps(outlook->cost->params, command));
@@ -178,7 +178,7 @@ static bool fold(struct scout_sink *sink, const struct command *command)
         if (command->op != OP_SEND)
             note_receive(outlook, command);
     }
-    return outlook_records(command) && outlook->count == OUTLOOK_RECORDS;
+    return outlook_emits(command) && outlook->count == OUTLOOK_EMISSIONS;
 }
 
 void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
@@ -193,29 +193,30 @@ const struct emission *outlook_at(struct outlook *outlook, struct program *progr
 {
     while (outlook->count <= ahead && !outlook->ended && !program_stopped(program))
         outlook->ended = !program->ops->scout(program, &outlook->sink);
-    return outlook->count <= ahead ? NULL
-                                   : &outlook->records[(outlook->first + ahead) % OUTLOOK_RECORDS];
+    return outlook->count <= ahead
+               ? NULL
+               : &outlook->emissions[(outlook->first + ahead) % OUTLOOK_EMISSIONS];
 }
 
-/* Whether this is the command that the record was made of. */
-static bool foreseen(const struct emission *record, const struct command *command,
+/* Whether this is the command that the emission was made of. */
+static bool foreseen(const struct emission *emission, const struct command *command,
                      uint64_t serial_ps)
 {
     bool send = command->op == OP_SEND;
-    return record->queue == command->queue && record->send == send &&
-           record->bytes == operand_bytes(send ? &command->a : &command->out) &&
-           record->serial_ps == serial_ps;
+    return emission->queue == command->queue && emission->send == send &&
+           emission->bytes == operand_bytes(send ? &command->a : &command->out) &&
+           emission->serial_ps == serial_ps;
 }
 
 bool outlook_pop(struct outlook *outlook, struct program *program, const struct command *command,
                  uint64_t serial_ps)
 {
-    const struct emission *record = outlook_at(outlook, program, 0);
-    if (record == NULL)
+    const struct emission *emission = outlook_at(outlook, program, 0);
+    if (emission == NULL)
         return program_stopped(program);
-    if (!foreseen(record, command, serial_ps))
+    if (!foreseen(emission, command, serial_ps))
         return false;
-    outlook->first = (outlook->first + 1) % OUTLOOK_RECORDS;
+    outlook->first = (outlook->first + 1) % OUTLOOK_EMISSIONS;
     outlook->count--;
     return true;
 }

@@ -1,16 +1,15 @@
 /* How far a PE is from its next emission, from the scout: the source of long lookahead.
  *
- * The scout's commands are folded into one record per command that makes something leave the PE for
- * another: a copy to a PE of this or another CUBE, or a credit to another CUBE. A record holds sums
- * that the simulation cannot beat (docs/adr/0003):
- *   serial_ps   the CPU's serial work from the program's start up to and including this command:
- *               issue costs and the least durations of blocking commands
- *   work[s]     how much stream `s` of the PE must have done before ...
- *   after_ps[s] ... and the serial work that follows the use of its result
- *   after       the last blocking receive from a PE of this CUBE before it, and the least time from
- *               the issue of the matching send to this record
- * Streams are in-order each: operand fetches of composites, and loads and stores, in bytes of the
- * PE's own HBM share; and plans whose operands are all in scratch, in cycles of the MAC array. */
+ * The scout's commands are folded into one emission per command that makes something leave the PE
+ * for another: a copy to a PE of this or another CUBE, or a credit to another CUBE. An emission
+ * holds sums that the simulation cannot beat (docs/promises.md): serial_ps   the CPU's serial work
+ * from the program's start up to and including this command: issue costs and the least durations of
+ * blocking commands work[s]     how much stream `s` of the PE must have done before ... after_ps[s]
+ * ... and the serial work that follows the use of its result after       the last blocking receive
+ * from a PE of this CUBE before it, and the least time from the issue of the matching send to this
+ * emission Streams are in-order each: operand fetches of composites, and loads and stores, in bytes
+ * of the PE's own HBM share; and plans whose operands are all in scratch, in cycles of the MAC
+ * array. */
 #ifndef AHBM_MACHINE_OUTLOOK_H
 #define AHBM_MACHINE_OUTLOOK_H
 
@@ -18,7 +17,7 @@
 #include "prog/program.h"
 
 enum stream { STREAM_FETCH, STREAM_LOAD, STREAM_GEMM, STREAMS };
-enum { OUTLOOK_RECORDS = 32, OUTLOOK_RESULTS = 8 };
+enum { OUTLOOK_EMISSIONS = 32, OUTLOOK_RESULTS = 8 };
 
 /* What follows from the machine's parameters. */
 struct cost {
@@ -65,7 +64,7 @@ struct outlook_result {
 struct outlook {
     struct scout_sink sink; /* first: the fold finds the outlook by it */
     const struct cost *cost;
-    struct emission records[OUTLOOK_RECORDS]; /* ring */
+    struct emission emissions[OUTLOOK_EMISSIONS]; /* ring */
     uint32_t first, count;
     bool ended; /* the scout has */
     uint64_t serial_ps;
@@ -85,12 +84,12 @@ void outlook_init(struct outlook *outlook, const struct cost *cost, uint32_t pe)
 /* Record `ahead` of those not yet issued, running the scout as needed; NULL when there is none. */
 const struct emission *outlook_at(struct outlook *outlook, struct program *program, uint32_t ahead);
 
-/* The CPU issues a command that has a record, after so much serial work. False: the scout did not
+/* The CPU issues a command that is an emission, after so much serial work. False: the scout did not
  * foresee it, or not then. */
 bool outlook_pop(struct outlook *outlook, struct program *program, const struct command *command,
                  uint64_t serial_ps);
 
-/* Whether a command has a record. */
-bool outlook_records(const struct command *command);
+/* Whether a command is an emission. */
+bool outlook_emits(const struct command *command);
 
 #endif

@@ -64,24 +64,26 @@ static uint64_t ipcq_promise(const struct forecast *forecast, uint32_t pe)
 /* When the message that a receive needs to begin, or the credit that a send needs, is there: 0: it
  * is; TIME_NEVER: it has not been sent, and nothing leaves if nothing more comes. */
 static uint64_t packet_time(const struct lookahead *lookahead, uint32_t pe,
-                            const struct emission *record)
+                            const struct emission *emission)
 {
-    return record->send ? forecast_credit(lookahead, pe, record->queue, record->fragment)
-                        : inbound_time(&lookahead->pe[pe].data[record->queue], record->fragment);
+    return emission->send
+               ? forecast_credit(lookahead, pe, emission->queue, emission->fragment)
+               : inbound_time(&lookahead->pe[pe].data[emission->queue], emission->fragment);
 }
 
-/* The earliest arrival elsewhere of what the record's command lets leave, which is issued at
+/* The earliest arrival elsewhere of what the emission's command lets leave, which is issued at
  * `issued` or later; TIME_NEVER: nothing does, if nothing more comes. */
 static uint64_t leaving_time(const struct forecast *forecast, uint32_t pe,
-                             const struct emission *record, uint64_t issued)
+                             const struct emission *emission, uint64_t issued)
 {
-    uint64_t begin = time_max(issued, packet_time(forecast->lookahead, pe, record));
-    return network_least(forecast->cube, ipcq_link(cube_pe(forecast->cube, pe), record->queue),
-                         time_add_saturated(begin, record->leave_ps), record->link_bytes);
+    uint64_t begin = time_max(issued, packet_time(forecast->lookahead, pe, emission));
+    return network_least(forecast->cube, ipcq_link(cube_pe(forecast->cube, pe), emission->queue),
+                         time_add_saturated(begin, emission->leave_ps), emission->link_bytes);
 }
 
-/* The least over the PE's records: one that comes later in the program may arrive first, as a
- * credit flies shorter than a copy. What the scout has not seen is issued after its last record. */
+/* The least over the PE's emissions: one that comes later in the program may arrive first, as a
+ * credit flies shorter than a copy. What the scout has not seen is issued after its last emission.
+ */
 static uint64_t pe_promise(struct forecast *forecast, uint32_t number)
 {
     const struct pe *pe = cube_pe(forecast->cube, number);
@@ -91,19 +93,19 @@ static uint64_t pe_promise(struct forecast *forecast, uint32_t number)
     uint64_t left = pe_emissions(pe) - cpu_emitted(pe);
     if (cpu_ended(pe))
         return TIME_NEVER;
-    for (uint32_t i = 0; i < OUTLOOK_RECORDS && left > 0; i++) {
-        const struct emission *record = outlook_at(outlook, pe_program(pe), i);
-        if (record == NULL)
+    for (uint32_t i = 0; i < OUTLOOK_EMISSIONS && left > 0; i++) {
+        const struct emission *emission = outlook_at(outlook, pe_program(pe), i);
+        if (emission == NULL)
             return least;
-        if (!record->leaves && i + 1 < OUTLOOK_RECORDS)
+        if (!emission->leaves && i + 1 < OUTLOOK_EMISSIONS)
             continue;
-        issued = forecast_record(forecast, number, record, forecast->lookahead->pes);
-        if (record->leaves) {
-            least = time_min(least, leaving_time(forecast, number, record, issued));
+        issued = forecast_emission(forecast, number, emission, forecast->lookahead->pes);
+        if (emission->leaves) {
+            least = time_min(least, leaving_time(forecast, number, emission, issued));
             left--;
         }
-        if (record->leaves && record->blocks &&
-            packet_time(forecast->lookahead, number, record) == TIME_NEVER)
+        if (emission->leaves && emission->blocks &&
+            packet_time(forecast->lookahead, number, emission) == TIME_NEVER)
             return least; /* nothing behind it is issued before its message comes */
         if (time_add_saturated(issued, shortest) >= least)
             return least;
@@ -176,6 +178,6 @@ void lookahead_choose(struct lookahead *lookahead, enum lookahead_kind kind)
 bool lookahead_issued(struct lookahead *lookahead, uint32_t pe, struct program *program,
                       const struct command *command, uint64_t serial_ps)
 {
-    return !outlook_records(command) ||
+    return !outlook_emits(command) ||
            outlook_pop(&lookahead->pe[pe].outlook, program, command, serial_ps);
 }

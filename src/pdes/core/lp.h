@@ -85,8 +85,8 @@ const void *lp_payload(const struct lp *lp, uint16_t handle, uint32_t *bytes);
 void lp_forward(struct lp *lp, uint16_t handle, struct event *to);
 void lp_drop(struct lp *lp, uint16_t handle);
 
-/* Ends this LP's run with an error whose text the caller has put into lp->error. Of the errors of
- * several LPs the engine reports the one whose event comes first in the total order. */
+/* Whether this LP has an error (lp->error, which a handler sets to end the LP's run). Of the errors
+ * of several LPs the engine reports the one whose event comes first in the total order. */
 static inline bool lp_failed(const struct lp *lp)
 {
     return lp->error.code != ERROR_NONE;

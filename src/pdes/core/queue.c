@@ -99,12 +99,12 @@ static void refill(struct queue *queue)
             sift_down(queue->heap, count, at, queue->heap[at]);
 }
 
-static void add_soon(struct queue *queue, const struct queue_entry *entry)
+static void add_soon(struct queue *queue, struct queue_entry entry)
 {
     uint32_t at = queue->soon_count++;
-    for (; at > 0 && before(&queue->soon[at - 1], entry); at--)
+    for (; at > 0 && before(&queue->soon[at - 1], &entry); at--)
         queue->soon[at] = queue->soon[at - 1];
-    queue->soon[at] = *entry;
+    queue->soon[at] = entry;
 }
 
 struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32_t src,
@@ -113,15 +113,15 @@ struct event *queue_add(struct queue *queue, uint64_t time, uint32_t dst, uint32
     if (queue->count == queue->capacity)
         set_capacity(queue, queue->capacity * 2);
     uint32_t slot = queue->free_slots[queue->capacity - queue->count++ - 1];
-    struct queue_entry entry = {time, (uint64_t)dst << 32 | src, seq, slot};
+    uint64_t units = (uint64_t)dst << 32 | src;
     if (queue->count > queue->high_water)
         queue->high_water = queue->count;
     if (time == queue->now && queue->soon_count < QUEUE_SOON) {
-        add_soon(queue, &entry);
+        add_soon(queue, (struct queue_entry){time, units, seq, slot});
     } else if (time < queue->ladder.floor) {
-        sift_up(queue->heap, queue->heap_count++, entry);
+        sift_up(queue->heap, queue->heap_count++, (struct queue_entry){time, units, seq, slot});
     } else {
-        ladder_add(&queue->ladder, &entry);
+        ladder_add(&queue->ladder, &(struct queue_entry){time, units, seq, slot});
         if (queue->heap_count == 0)
             refill(queue);
     }
