@@ -7,7 +7,7 @@ from _common import die, need_packages, read_machine
 need_packages("h5py")
 import h5py  # noqa: E402
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 NEEDED = {"batch", "case", "commands", "context", "cube_link_bytes", "cubes_per_group", "fits", "group",
           "group_latency_ps", "kernel", "kv_bytes", "latency_ps", "mlo", "pe_link_bytes", "phase",
           "query_len", "reduce_cube", "reduce_pe", "shards"}  # of /points
@@ -35,6 +35,11 @@ def _check_schema(file, path):
         die(f"{path}: schema version {version}, but this script reads version {SCHEMA_VERSION}")
 
 
+def _values(dataset):
+    """Texts as str."""
+    return (dataset.asstr() if h5py.check_string_dtype(dataset.dtype) else dataset)[()]
+
+
 class StudyFile:
     """The arrays over points, the machine, and the kinds of commands that are counted."""
 
@@ -44,8 +49,8 @@ class StudyFile:
             _check_schema(file, path)
             try:
                 self.machine = read_machine(file["config/machine"][0].decode())
-                self.points = {name: values[()] for name, values in file["points"].items()}
-                self.kinds = [k.decode() for k in file["points/commands"].attrs["last_axis"]]
+                self.points = {name: _values(data) for name, data in file["points"].items()}
+                self.kinds = list(self.points["kind"])
                 self.traced = {int(name.rpartition("_")[2]) for name, trace
                                in file.get("trace", {}).items() if "commands" in trace}
             except (KeyError, OSError, AttributeError):
@@ -54,13 +59,13 @@ class StudyFile:
             die(f"{path}: incomplete: there is no /points/{name}")
 
     def text(self, name, point):
-        return self.points[name][point].decode()
+        return self.points[name][point]
 
     def trace(self, point):
         """The records of a point, and the names of their codes."""
         try:
             with _open(self.path) as file:
-                names = {name: [text.decode() for text in file["trace"].attrs[name]]
+                names = {name: list(file["trace"].attrs[name])
                          for name in TRACE_NAMES}
                 return file[f"trace/point_{point:06d}/commands"][()], names
         except (KeyError, OSError, AttributeError):

@@ -27,7 +27,7 @@ class Study:
         self.file = file
         points = file.points
         wanted = [i for i in range(len(points["case"]))
-                  if 1 <= points["case"][i] <= 4 and points["phase"][i] == b"decode"]
+                  if 1 <= points["case"][i] <= 4 and points["phase"][i] == "decode"]
         self.at = {(int(points["case"][i]), int(points["context"][i])): i for i in wanted}
         if not self.at:
             die(f"{file.path}: no decode point of cases 1 to 4")

@@ -10,7 +10,7 @@ source_dir=$(cd "$(dirname "$0")/.." && pwd)
 . "$source_dir/jobs/packages.sh"
 jobs=$(nproc)
 
-install_packages "${packages[@]}" "${packages_lint[@]}"
+install_packages "${packages[@]}" "${packages_lint[@]}" "${packages_readers[@]}"
 configure "$build_dir" -DCMAKE_BUILD_TYPE=Release -DAHBM_WERROR=ON -DBUILD_TESTING=ON
 build "$build_dir"
 configure "$build_dir-sanitize" -DCMAKE_BUILD_TYPE=Debug -DAHBM_WERROR=ON \

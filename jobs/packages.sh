@@ -19,6 +19,8 @@ packages=(
     libyaml-dev libjansson-dev libopenblas-dev libcunit1-dev
     python3 python3-numpy python3-h5py python3-matplotlib
 )
+# Others' readers of the result file, for the tests only.
+packages_readers=(python3-xarray python3-netcdf4 netcdf-bin)
 # For the tests' static analysis only.
 packages_lint=(clang-tidy cppcheck)
 

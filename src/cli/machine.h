@@ -3,7 +3,7 @@
 #define AHBM_CLI_MACHINE_H
 
 #include "cli/options.h"
-#include "io/config.h"
+#include "config/config.h"
 
 /* The text of the machine file; `*label` names it in messages. Both are the caller's (memory_free).
  * A name without a folder that is no file here is looked for among the installed machines. */

@@ -14,6 +14,7 @@
 #include "cli/summary.h"
 #include "study/inputs.h"
 #include "study/study.h"
+#include "study/summary_rows.h"
 #include "support/memory.h"
 #include "support/room.h"
 #include "support/text.h"
@@ -136,6 +137,9 @@ static int act_alone(struct options *options, struct error *err)
         break;
     case ACTION_LIST_KERNELS:
         study_list_kernels(stdout);
+        break;
+    case ACTION_LIST_RESULTS:
+        summary_list(stdout);
         break;
     default:
         act_on_machine(options, err);

@@ -218,6 +218,9 @@ static void set_flag(int key, struct options *options)
     case KEY_LIST_KERNELS:
         options->action = ACTION_LIST_KERNELS;
         break;
+    case KEY_LIST_RESULTS:
+        options->action = ACTION_LIST_RESULTS;
+        break;
     case KEY_PRINT_CONFIG:
         options->action = ACTION_PRINT_CONFIG;
         break;

@@ -111,6 +111,7 @@ static const struct argp_option table[] = {
     {"dry-run", KEY_DRY_RUN, 0, 0, "Check options, machine and kernels, list the points, and stop",
      0},
     {"list-kernels", KEY_LIST_KERNELS, 0, 0, "List the kernels, one per line, and stop", 0},
+    {"list-results", KEY_LIST_RESULTS, 0, 0, "List what is measured of a point, and stop", 0},
     {"print-config", KEY_PRINT_CONFIG, 0, 0, "Print the machine as a machine file, and stop", 0},
     {"help", KEY_SHORT_HELP, 0, 0, "Print this help, and stop", 0},
     {"version", KEY_SHORT_VERSION, 0, 0, "Print the version, and stop", 0},

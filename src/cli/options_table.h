@@ -43,6 +43,7 @@ enum key {
     KEY_QUIET,
     KEY_DRY_RUN,
     KEY_LIST_KERNELS,
+    KEY_LIST_RESULTS,
     KEY_PRINT_CONFIG
 };
 

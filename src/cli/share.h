@@ -3,7 +3,7 @@
 #define AHBM_CLI_SHARE_H
 
 #include "cli/options.h"
-#include "io/config.h"
+#include "config/config.h"
 #include "study/kernel.h"
 
 /* Reads the files that the options name, but for the tensors: process 0 the machine and the

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "study/summary_rows.h"
 #include "support/text.h"
 
 #define MIB (1024.0 * 1024.0)
@@ -41,22 +42,60 @@ static void print_kernel(const char *kernel, int width, FILE *out)
         fprintf(out, "%-*s ", width, name_of(kernel).text);
 }
 
+/* The columns that rows declare; those from `busiest engine` on stand to the right of the rest. */
+static void print_headings(bool units, FILE *out)
+{
+    for (int i = 0; i < SUMMARY_ROWS_COUNT; i++) {
+        const struct summary_table *table = &summary_row((enum summary_row_number)i)->table;
+        if (table->width != 0)
+            fprintf(out, "%*s ", table->width, units ? table->units : table->heading);
+    }
+}
+
 static void print_header(int width, FILE *out)
 {
     print_kernel("kernel", width, out);
-    fprintf(out, "%-8s %4s %9s %6s %12s %10s %5s %12s %12s %-16s %-18s\n", "phase", "case",
-            "context", "batch", "latency", "KV/CUBE", "fits", "IPCQ copies", "DMA reads",
-            "busiest engine", "MAC array");
+    print_headings(false, out);
+    fprintf(out, "%12s %12s %-16s %-18s\n", "IPCQ copies", "DMA reads", "busiest engine",
+            "MAC array");
     print_kernel("", width, out);
-    fprintf(out, "%-8s %4s %9s %6s %12s %10s %5s %12s %12s %-16s %-18s\n", "", "", "tokens", "",
-            "us", "MiB", "", "group/all", "group/all", "of the run", "busy / useful");
+    print_headings(true, out);
+    fprintf(out, "%12s %12s %-16s %-18s\n", "group/all", "group/all", "of the run",
+            "busy / useful");
+}
+
+static void print_value(const struct summary_row *row, const struct point_summary *point, FILE *out)
+{
+    const struct summary_table *table = &row->table;
+    const void *value = summary_value(row, point);
+    if (row->type == SUMMARY_TEXT)
+        fprintf(out, "%*s ", table->width, *(const char *const *)value);
+    else if (row->type == SUMMARY_BOOL)
+        fprintf(out, "%*s ", table->width, summary_integer(row, value) ? "yes" : "no");
+    else if (row->type == SUMMARY_F64)
+        fprintf(out, "%*.*f ", table->width, table->decimals,
+                *(const double *)value / table->divisor);
+    else if (table->decimals == 0)
+        fprintf(out, "%*" PRIu64 " ", table->width, summary_integer(row, value));
+    else
+        fprintf(out, "%*.*f ", table->width, table->decimals,
+                (double)summary_integer(row, value) / table->divisor);
+}
+
+static void print_values(const struct point_summary *point, FILE *out)
+{
+    for (int i = 0; i < SUMMARY_ROWS_COUNT; i++) {
+        const struct summary_row *row = summary_row((enum summary_row_number)i);
+        if (row->table.width != 0)
+            print_value(row, point, out);
+    }
 }
 
 static void print_pair(FILE *out, uint64_t group, uint64_t all)
 {
     char text[48];
     snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64, group, all);
-    fprintf(out, " %12s", text);
+    fprintf(out, "%12s ", text);
 }
 
 static void print_point(const struct point_summary *point, int width, FILE *out)
@@ -67,12 +106,10 @@ static void print_point(const struct point_summary *point, int width, FILE *out)
     snprintf(array, sizeof array, "%.1f %% / %.1f %%", 100.0 * point->gemm_busy_share,
              100.0 * point->gemm_useful_share);
     print_kernel(point->kernel, width, out);
-    fprintf(out, "%-8s %4u %9" PRIu64 " %6u %12.3f %10.3f %5s", point->phase, point->case_number,
-            point->context, point->batch, 1e-6 * (double)point->latency_ps,
-            (double)point->kv_bytes_per_cube / MIB, point->fits ? "yes" : "no");
+    print_values(point, out);
     print_pair(out, point->commands[COUNT_IPCQ_COPY], point->commands_total[COUNT_IPCQ_COPY]);
     print_pair(out, point->commands[COUNT_DMA_READ], point->commands_total[COUNT_DMA_READ]);
-    fprintf(out, " %-16s %-18s\n", busiest, array);
+    fprintf(out, "%-16s %-18s\n", busiest, array);
 }
 
 static void print_verification(const struct study_report *report, int width, FILE *out)

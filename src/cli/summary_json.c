@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "cli/summary.h"
+#include "study/summary_rows.h"
 #include "support/text.h"
 
 enum { NAME_BYTES = 1024 };
@@ -33,31 +34,45 @@ static json_t *verify_json(const struct point_summary *point)
                      (json_int_t)point->output_repeated, "output_digest", digest);
 }
 
+static json_t *text_json(const char *value)
+{
+    char text[TEXT_ESCAPED_BYTES(NAME_BYTES)]; /* a string of JSON is UTF-8 */
+    return json_string(text_escape(value, text, sizeof text));
+}
+
+static json_t *code_json(uint64_t value)
+{
+    char digits[17];
+    snprintf(digits, sizeof digits, "%016" PRIx64, value);
+    return json_string(digits);
+}
+
+static json_t *value_json(const struct summary_row *row, const void *value)
+{
+    switch (row->type) {
+    case SUMMARY_TEXT:
+        return text_json(*(const char *const *)value);
+    case SUMMARY_F64:
+        return number_json(*(const double *)value);
+    case SUMMARY_BOOL:
+        return json_boolean(*(const bool *)value);
+    case SUMMARY_CODE:
+        return code_json(*(const uint64_t *)value);
+    default:
+        return json_integer((json_int_t)summary_integer(row, value));
+    }
+}
+
 static json_t *point_json(const struct point_summary *point)
 {
-    char digest[17], kernel[TEXT_ESCAPED_BYTES(NAME_BYTES)]; /* a string of JSON is UTF-8 */
-    text_escape(point->kernel, kernel, sizeof kernel);
-    snprintf(digest, sizeof digest, "%016" PRIx64, point->digest);
-    json_t *object = json_pack("{s:s, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "phase",
-                               point->phase, "case", (int)point->case_number, "kernel", kernel,
-                               "context", (json_int_t)point->context, "batch",
-                               (json_int_t)point->batch, "groups", (json_int_t)point->groups,
-                               "latency_ps", (json_int_t)point->latency_ps, "kv_bytes_per_cube",
-                               (json_int_t)point->kv_bytes_per_cube, "kv_bytes_per_cube_all_layers",
-                               (json_int_t)point->kv_bytes_all_layers, "fits", (int)point->fits);
+    json_t *object = json_object();
+    for (int i = 0; i < SUMMARY_ROWS_COUNT; i++) {
+        const struct summary_row *row = summary_row((enum summary_row_number)i);
+        if (row->places & SUMMARY_IN_JSON)
+            json_object_set_new(object, row->name, value_json(row, summary_value(row, point)));
+    }
     json_object_set_new(object, "commands", counts_json(point->commands));
     json_object_set_new(object, "commands_total", counts_json(point->commands_total));
-    json_t *more = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:I, s:I, s:I, s:s}", "launch_ps",
-        (json_int_t)point->launch_ps, "o_gather_bytes", (json_int_t)point->o_gather_bytes,
-        "read_bytes", (json_int_t)point->read_bytes, "sent_bytes", (json_int_t)point->sent_bytes,
-        "cube_link_bytes", (json_int_t)point->cube_link_bytes, "busiest_engine",
-        engine_kind_name(point->busiest), "busiest_share", point->busiest_share, "gemm_busy_share",
-        point->gemm_busy_share, "gemm_useful_share", point->gemm_useful_share, "gemm_imbalance",
-        point->gemm_imbalance, "gemm_steps_total", (json_int_t)point->gemm_steps, "events",
-        (json_int_t)point->events, "rounds", (json_int_t)point->rounds, "digest", digest);
-    json_object_update(object, more);
-    json_decref(more);
     if (point->verified)
         json_object_set_new(object, "verify", verify_json(point));
     return object;

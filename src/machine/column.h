@@ -17,12 +17,13 @@ struct column {
     uint32_t offset;                       /* of the first value in that structure */
     uint32_t width;                        /* values there; more than 1: a last axis */
     const char *(*last_axis)(uint32_t at); /* its names; NULL: no such axis */
+    const char *axis;                      /* what the last axis is called */
     const char *name, *units, *description;
 };
 
-/* A value, and an array whose last axis is named by a function. */
-#define COLUMN_AT(of, structure, field) of, (uint32_t)offsetof(structure, field), 1, NULL
-#define COLUMN_ARRAY(of, structure, field, width, last_axis)                                       \
-    of, (uint32_t)offsetof(structure, field), width, last_axis
+/* A value, and an array whose last axis, `axis`, is named by the function `axis`_at(). */
+#define COLUMN_AT(of, structure, field) of, (uint32_t)offsetof(structure, field), 1, NULL, NULL
+#define COLUMN_ARRAY(of, structure, field, width, axis)                                            \
+    of, (uint32_t)offsetof(structure, field), width, axis##_at, #axis
 
 #endif

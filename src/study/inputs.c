@@ -1,7 +1,7 @@
 #include "study/inputs.h"
 
-#include "io/tensors.h"
-#include "io/tensors_probe.h"
+#include "tensors/tensors.h"
+#include "tensors/tensors_probe.h"
 #include "study/plan.h"
 #include "study/regions.h"
 #include "study/same.h"

@@ -6,7 +6,7 @@
 #include "study/problem.h"
 #include "values/source.h"
 
-/* Whether the file, if there is one, can be read without harm (io/tensors_probe.h): before MPI
+/* Whether the file, if there is one, can be read without harm (tensors/tensors_probe.h): before MPI
  * starts, by one process. */
 bool inputs_probe(const struct study_options *options, struct error *err);
 

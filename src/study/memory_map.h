@@ -4,7 +4,7 @@
 
 #include <ahbm/launch.h>
 
-#include "io/results.h"
+#include "results/results.h"
 
 /* Sets the addresses of a launch whose other fields are set: the same in every PE's share, large
  * enough for the largest shard. */

@@ -59,8 +59,11 @@ void point_init(struct point *point, const struct group *group, const struct pro
         .queue = QUEUE_DEFAULT,
         .crowded = options->ranks_here > options->processors,
     };
-    *point =
-        (struct point){.group = group, .problem = problem, .source = source, .stop = options->stop};
+    *point = (struct point){.group = group,
+                            .problem = problem,
+                            .source = source,
+                            .stop = options->stop,
+                            .options = options};
     point->engine = engine_new(&config);
     engine_block(config.lps, transport->size, transport->rank, &point->first, &point->count);
     connect(point->engine, &params->geometry);
@@ -101,6 +104,18 @@ enum engine_result point_run(struct point *point, struct error *err)
     return clean ? ENGINE_DONE : ENGINE_FAILED;
 }
 
+static struct cube_footprint room_of(const struct footprint *footprints,
+                                     const struct hw_params *params)
+{
+    unsigned __int128 layer = 0;
+    for (uint32_t pe = 0; pe < grid_size(params->geometry.pes); pe++)
+        layer += footprints[pe].kv_bytes;
+    unsigned __int128 most = UINT64_MAX, all = layer > most ? layer : layer * params->model.layers;
+    return (struct cube_footprint){.kv_bytes = (uint64_t)(layer < most ? layer : most),
+                                   .kv_bytes_all_layers = (uint64_t)(all < most ? all : most),
+                                   .fits = all <= params->hbm.capacity_bytes};
+}
+
 void point_measure(const struct point *point, struct measurement *measurement)
 {
     uint32_t pes = point->problem->launch.pes;
@@ -108,6 +123,7 @@ void point_measure(const struct point *point, struct measurement *measurement)
     measurement->pes = memory_new((size_t)point->count * pes, sizeof *measurement->pes);
     measurement->footprints =
         memory_new((size_t)point->count * pes, sizeof *measurement->footprints);
+    measurement->rooms = memory_new(point->count, sizeof *measurement->rooms);
     for (uint32_t i = 0; i < point->count; i++) {
         uint32_t within, group = problem_group(point->problem, point->first + i, &within);
         cube_result(point->cubes[i], &measurement->cubes[i]);
@@ -119,6 +135,8 @@ void point_measure(const struct point *point, struct measurement *measurement)
             *footprint = problem_footprint(point->problem, point->first + i, pe);
             footprint->o_bytes = result->dma.write_bytes;
         }
+        measurement->rooms[i] =
+            room_of(&measurement->footprints[(size_t)i * pes], point->problem->params);
     }
     engine_get_stats(point->engine, &measurement->stats);
 }
@@ -128,4 +146,5 @@ void measurement_fini(struct measurement *measurement)
     memory_free(measurement->cubes);
     memory_free(measurement->pes);
     memory_free(measurement->footprints);
+    memory_free(measurement->rooms);
 }

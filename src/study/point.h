@@ -4,7 +4,7 @@
 
 #include "machine/cube.h"
 #include "machine/message.h"
-#include "io/spool.h"
+#include "results/spool.h"
 #include "pdes/core/engine.h"
 #include "pdes/transport/comm.h"
 #include "study/problem.h"
@@ -15,6 +15,7 @@ struct point {
     const struct group *group;
     const struct problem *problem;
     struct engine *engine;
+    const struct study_options *options;
     const volatile sig_atomic_t *stop; /* of the options */
     struct cube **cubes;               /* of this process */
     struct value_source *source;       /* NULL: nothing computes */
@@ -28,6 +29,7 @@ struct measurement {
     struct cube_result *cubes;    /* [count] */
     struct pe_result *pes;        /* [count][pes] */
     struct footprint *footprints; /* [count][pes] */
+    struct cube_footprint *rooms; /* [count] */
     struct engine_stats stats;
 };
 

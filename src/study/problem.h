@@ -5,7 +5,7 @@
 #include <ahbm/kernel.h>
 
 #include "machine/params.h"
-#include "io/results.h"
+#include "results/results.h"
 #include "study/options.h"
 #include "support/error.h"
 

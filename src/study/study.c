@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/replacement.h"
-#include "io/results.h"
+#include "results/replacement.h"
+#include "results/results.h"
 #include "kernels/registry.h"
 #include "pdes/transport/choice.h"
 #include "study/effect.h"
@@ -17,6 +17,7 @@
 #include "study/point.h"
 #include "study/rehearse.h"
 #include "study/summary.h"
+#include "study/summary_rows.h"
 #include "study/verify.h"
 #include "support/clock.h"
 #include "support/memory.h"
@@ -32,6 +33,7 @@ struct study {
     struct spool *spool;
     struct value_source *source; /* NULL: only times are simulated */
     uint32_t groups;             /* CUBE groups of the kernel that has the most */
+    struct results_scalar scalars[SUMMARY_ROWS_COUNT];
     struct error *err;
 };
 
@@ -109,48 +111,6 @@ static bool records_commands(const struct study_options *options, uint64_t conte
            (options->trace == TRACE_AUTO && context <= TRACE_AUTO_CONTEXT);
 }
 
-static struct results_point describe(const struct study *study, const struct problem *problem,
-                                     const struct measurement *measurement,
-                                     const struct point_summary *summary,
-                                     const uint64_t *group_latency_ps)
-{
-    const struct study_options *options = study->options;
-    bool prefill = problem->launch.phase == TL_PHASE_PREFILL;
-    return (struct results_point){
-        .phase = summary->phase,
-        .kernel = summary->kernel,
-        .reduce_pe = reduce_name(options->reduce_pe),
-        .reduce_cube = reduce_name(options->reduce_cube),
-        .mlo = options->packed ? "packed" : "separate",
-        .gemm = gemm_name(options->gemm),
-        .form = form_name(options->form),
-        .tp_idle = options->tp_redundant ? "redundant" : "off",
-        .shards = prefill ? shards_name(options->shards) : "-",
-        .case_number = summary->case_number,
-        .cubes_per_group = problem->launch.group_cubes,
-        .context = summary->context,
-        .batch = summary->batch,
-        .query_len = problem->launch.query_len,
-        .tile = problem->launch.tile,
-        .query_block = prefill ? problem->launch.query_block : 0,
-        .ring_depth = prefill ? options->ring_depth : 0,
-        .latency_ps = summary->latency_ps,
-        .launch_ps = summary->launch_ps,
-        .o_gather_bytes = summary->o_gather_bytes,
-        .digest = summary->digest,
-        .verify_state = !summary->verified       ? VERIFY_NONE
-                        : summary->verify_passed ? VERIFY_PASSED
-                                                 : VERIFY_FAILED,
-        .verify_rms_relative = summary->verified ? summary->verify_rms_relative : -1,
-        .verify_max_abs = summary->verified ? summary->verify_max_abs : -1,
-        .group_latency_ps = group_latency_ps,
-        .cubes = measurement->cubes,
-        .pe_results = measurement->pes,
-        .footprints = measurement->footprints,
-        .trace = records_commands(options, summary->context) ? study->spool : NULL,
-    };
-}
-
 /* Fills the summary's verification. */
 static bool verify(struct study *study, const struct point *point, struct point_summary *summary)
 {
@@ -162,6 +122,7 @@ static bool verify(struct study *study, const struct point *point, struct point_
         return false;
     summary->verified = true;
     summary->verify_passed = result.passed;
+    summary->verify_state = result.passed ? VERIFY_PASSED : VERIFY_FAILED;
     summary->verify_rms_relative = result.rms_relative;
     summary->verify_max_abs = result.max_abs;
     summary->output_digest = result.digest;
@@ -172,7 +133,6 @@ static bool verify(struct study *study, const struct point *point, struct point_
 
 static bool keep(struct study *study, struct point *point)
 {
-    const struct problem *problem = point->problem;
     struct study_report *report = study->report;
     struct point_summary *summary = &report->points[report->count];
     struct measurement measurement;
@@ -183,7 +143,15 @@ static bool keep(struct study *study, struct point *point)
     double summed = clock_wall();
     bool ok = verify(study, point, summary);
     double verified = clock_wall();
-    struct results_point result = describe(study, problem, &measurement, summary, group_latency_ps);
+    struct results_point result = {
+        .scalars = summary,
+        .group_latency_ps = group_latency_ps,
+        .cubes = measurement.cubes,
+        .pe_results = measurement.pes,
+        .footprints = measurement.footprints,
+        .cube_footprints = measurement.rooms,
+        .trace = records_commands(study->options, summary->context) ? study->spool : NULL,
+    };
     if (result.trace != NULL)
         spool_finish(study->spool, study->err);
     ok = group_agree(study->group, study->err) && ok &&
@@ -244,6 +212,8 @@ static bool open_output(struct study *study, const char *config_text)
         .hbm_capacity_bytes = params->hbm.capacity_bytes,
         .model_layers = (uint32_t)params->model.layers,
         .summary = study->options->trace != TRACE_NONE,
+        .scalars = study->scalars,
+        .scalars_count = summary_scalars(study->scalars),
     };
     engine_block(layout.cubes, group->size, group->rank, &layout.first_cube, &layout.local_cubes);
     study->results = results_open(group, study->options->output, &layout, study->err);

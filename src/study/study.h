@@ -8,35 +8,35 @@
 #include "pdes/transport/comm.h"
 #include "prog/op.h"
 #include "study/options.h"
+#include "study/summary_list.h"
 
-/* What the summary tells of a point. Counts: `commands` of group 0, `commands_total` of all. */
+#define U8 uint8_t
+#define U32 uint32_t
+#define U64 uint64_t
+#define F64 double
+#define TEXT const char *
+#define BOOL bool
+#define CODE uint64_t
+#define X(type, member, ...) type member;
+/* What is told of a point: the rows of summary_list.h, and what is no single value. */
 struct point_summary {
-    const char *phase, *kernel;
-    uint32_t case_number;
-    uint64_t context;
-    uint32_t batch, groups;
-    uint64_t latency_ps;     /* of the slowest group */
-    uint64_t launch_ps;      /* host launch, not part of the latency */
-    uint64_t o_gather_bytes; /* that bring group 0's O to the PE that holds most of it */
-    uint64_t kv_bytes_per_cube, kv_bytes_all_layers; /* of the fullest CUBE */
-    bool fits;                                       /* all layers into the stack */
-    uint64_t commands[COUNT_KINDS], commands_total[COUNT_KINDS];
-    uint64_t read_bytes, sent_bytes; /* of group 0 */
-    enum engine_kind busiest; /* the engine, of any PE of group 0, busy for the longest time */
-    double busiest_share;     /* of the time to the last end of a command of group 0 */
-    double gemm_busy_share;   /* of that time, the busiest PE of group 0 */
-    double gemm_useful_share; /* of the MACs that the busy arrays could have done, group 0 */
-    double gemm_imbalance;    /* useful MACs of the PE with the most over the mean PE, group 0 */
-    uint64_t cube_link_bytes; /* over links between CUBEs and SIPs, group 0 */
-    uint64_t gemm_steps;      /* all groups */
-    uint64_t digest;
-    uint64_t events, rounds;
+    SUMMARY_ROWS(X)
+    uint64_t commands[COUNT_KINDS], commands_total[COUNT_KINDS]; /* of group 0; of all */
+    uint64_t busy_max_ps[ENGINE_KINDS];                          /* of a PE of group 0 */
+    enum engine_kind busiest;                                    /* the engine with the most */
     bool verified; /* the rest is of a verified point only */
     bool verify_passed;
-    double verify_rms_relative, verify_max_abs; /* inf: an output is no number */
     uint64_t output_digest;
     uint64_t output_missing, output_repeated; /* rows of O stored by no PE, by several */
 };
+#undef X
+#undef U8
+#undef U32
+#undef U64
+#undef F64
+#undef TEXT
+#undef BOOL
+#undef CODE
 
 /* Over the processes. */
 struct spread {

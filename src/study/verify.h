@@ -2,7 +2,7 @@
 #ifndef AHBM_STUDY_VERIFY_H
 #define AHBM_STUDY_VERIFY_H
 
-#include "io/results.h"
+#include "results/results.h"
 #include "study/point.h"
 
 struct verify_result {

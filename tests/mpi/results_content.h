@@ -3,11 +3,12 @@
 #ifndef AHBM_TESTS_RESULTS_CONTENT_H
 #define AHBM_TESTS_RESULTS_CONTENT_H
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/results.h"
+#include "results/results.h"
 #include "support/hash.h"
 #include "support/memory.h"
 
@@ -18,7 +19,28 @@ enum content_field {
     CONTENT_FOOTPRINT = 4000,
     CONTENT_COUNT = 5000,
     CONTENT_RECORD = 6000,
-    CONTENT_POINT = 7000
+    CONTENT_POINT = 7000,
+    CONTENT_ROOM = 8000
+};
+
+/* The values of a point, and what the file is told of them. */
+struct content_scalars {
+    const char *phase, *kernel;
+    uint32_t case_number;
+    uint64_t context, latency_ps, digest;
+    uint8_t state;
+    double error;
+};
+
+#define CONTENT_ROW(type, member, units)                                                           \
+    {                                                                                              \
+#member, units, "made up", RESULTS_##type, offsetof(struct content_scalars, member)        \
+    }
+static const struct results_scalar content_rows[] = {
+    CONTENT_ROW(TEXT, phase, "1"),      CONTENT_ROW(TEXT, kernel, "1"),
+    CONTENT_ROW(U32, case_number, "1"), CONTENT_ROW(U64, context, "tokens"),
+    CONTENT_ROW(U64, latency_ps, "ps"), CONTENT_ROW(U64, digest, "1"),
+    CONTENT_ROW(U8, state, "1"),        CONTENT_ROW(F64, error, "1"),
 };
 
 /* What is to be written, and this process's part of it. */
@@ -31,6 +53,8 @@ struct content {
     struct cube_result *cubes;
     struct pe_result *pe_results;
     struct footprint *footprints;
+    struct cube_footprint *rooms;
+    struct content_scalars scalars;
     struct spool *spool;
 };
 
@@ -59,12 +83,15 @@ static inline void content_begin(struct content *content, const struct group *gr
                                  const char *directory)
 {
     content_share(content, group);
+    content->layout.scalars = content_rows;
+    content->layout.scalars_count = sizeof content_rows / sizeof content_rows[0];
     const struct results_layout *layout = &content->layout;
     size_t pes = (size_t)layout->local_cubes * layout->pes;
     content->groups = memory_new(layout->groups, sizeof *content->groups);
     content->cubes = memory_new(layout->local_cubes, sizeof *content->cubes);
     content->pe_results = memory_new(pes, sizeof *content->pe_results);
     content->footprints = memory_new(pes, sizeof *content->footprints);
+    content->rooms = memory_new(layout->local_cubes, sizeof *content->rooms);
     struct error err = {ERROR_NONE, ""};
     if (content->records > 0)
         content->spool = spool_new(directory, layout->local_cubes, &err);
@@ -78,6 +105,7 @@ static inline void content_end(struct content *content)
     memory_free(content->cubes);
     memory_free(content->pe_results);
     memory_free(content->footprints);
+    memory_free(content->rooms);
     spool_free(content->spool);
 }
 
@@ -143,6 +171,9 @@ static inline void content_arrays(struct content *content, uint64_t point)
             content_fill(&content->footprints[at], sizeof(struct footprint), point, cube, pe,
                          CONTENT_FOOTPRINT);
         }
+        content->rooms[i] =
+            (struct cube_footprint){content_word(point, cube, 0, CONTENT_ROOM),
+                                    content_word(point, cube, 0, CONTENT_ROOM + 1), cube % 2};
     }
 }
 
@@ -151,28 +182,21 @@ static inline struct results_point content_point(struct content *content, uint64
     content_arrays(content, point);
     if (content->spool != NULL)
         content_trace(content, point);
-    return (struct results_point){.phase = point % 2 ? "prefill" : "decode",
-                                  .kernel = "decode_long",
-                                  .reduce_pe = "chain",
-                                  .reduce_cube = "tree",
-                                  .mlo = "separate",
-                                  .gemm = "composite",
-                                  .form = "tiled",
-                                  .tp_idle = "off",
-                                  .shards = "striped",
-                                  .case_number = 1 + (uint32_t)point % 4,
-                                  .cubes_per_group = 8,
-                                  .context = UINT64_C(8192) << (point % 8),
-                                  .batch = 1,
-                                  .query_len = 1,
-                                  .tile = 1024,
-                                  .latency_ps = content_word(point, 0, 0, CONTENT_POINT),
-                                  .launch_ps = 5000000,
-                                  .digest = content_value(point, 0, 0, CONTENT_POINT),
+    content->scalars =
+        (struct content_scalars){.phase = point % 2 ? "prefill" : "decode",
+                                 .kernel = "decode_long",
+                                 .case_number = 1 + (uint32_t)point % 4,
+                                 .context = UINT64_C(8192) << (point % 8),
+                                 .latency_ps = content_word(point, 0, 0, CONTENT_POINT),
+                                 .digest = content_value(point, 0, 0, CONTENT_POINT),
+                                 .state = point % 3,
+                                 .error = -1};
+    return (struct results_point){.scalars = &content->scalars,
                                   .group_latency_ps = content->groups,
                                   .cubes = content->cubes,
                                   .pe_results = content->pe_results,
                                   .footprints = content->footprints,
+                                  .cube_footprints = content->rooms,
                                   .trace = content->spool};
 }
 

@@ -8,7 +8,7 @@
 #include "machine/cube.h"
 #include "machine/lookahead/flows.h"
 #include "machine/message.h"
-#include "io/config.h"
+#include "config/config.h"
 #include "pdes/core/engine.h"
 #include "pdes/transport/comm.h"
 #include "pdes/transport/choice.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/config.h"
+#include "config/config.h"
 #include "study/plan.h"
 #include "study/study.h"
 #include "support/memory.h"

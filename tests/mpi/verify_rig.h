@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "io/config.h"
-#include "io/results.h"
+#include "config/config.h"
+#include "results/results.h"
 #include "study/study.h"
 #include "study/summary.h"
 #include "study/verify.h"

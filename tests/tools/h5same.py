@@ -32,20 +32,34 @@ def dtype_text(h5type):
     for call in ("get_order", "get_sign", "get_strpad", "get_cset"):
         if hasattr(h5type, call):
             details.append(getattr(h5type, call)())
+    if isinstance(h5type, h5py.h5t.TypeVlenID):
+        details.append(dtype_text(h5type.get_super()))
     return f"{kind}{tuple(details)}"
 
 
+def plain(file, value):
+    """The value as text and numbers; a reference is the name of what it leads to."""
+    if isinstance(value, h5py.Reference):
+        return file[value].name
+    if isinstance(value, numpy.ndarray) and (value.dtype.hasobject or value.dtype.names):
+        return [plain(file, item) for item in value.ravel()]
+    if isinstance(value, numpy.void):
+        return [plain(file, item) for item in value]
+    return value.tobytes() if hasattr(value, "tobytes") else value
+
+
 def same_bytes(a, b):
+    if a.dtype.hasobject:
+        return a.dtype == b.dtype and a.shape == b.shape and a.tolist() == b.tolist()
     return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 def attribute_facts(item):
     for name in sorted(item.attrs):
         attribute = item.attrs.get_id(name)
-        value = numpy.zeros(attribute.shape, attribute.dtype)
-        attribute.read(value)
+        value = numpy.asarray(item.attrs[name])
         yield (f"attribute {name}",
-               (dtype_text(attribute.get_type()), attribute.shape, value.tobytes()))
+               (dtype_text(attribute.get_type()), attribute.shape, plain(item.file, value)))
 
 
 def filters(dataset):

@@ -1,7 +1,7 @@
 /* The DMA engine: set-up, channels, outstanding requests, and the way to another PE's share. */
 #include "../check.h"
 #include "machine/machine.h"
-#include "io/config_schema.h"
+#include "config/config_schema.h"
 #include "rig.h"
 
 static uint64_t end_of_load(const struct hw_params *params, uint64_t bytes)

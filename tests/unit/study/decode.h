@@ -3,7 +3,7 @@
 #define AHBM_TESTS_STUDY_DECODE_H
 
 #include "../machine/rules.h"
-#include "io/config.h"
+#include "config/config.h"
 #include "kernels/placement.h"
 #include "study/problem.h"
 #include "tl/record.h"

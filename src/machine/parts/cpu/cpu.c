@@ -378,7 +378,7 @@ static const char *op_at(uint32_t at)
     return op_name((enum op)at);
 }
 
-static const char *count_at(uint32_t at)
+static const char *kind_at(uint32_t at)
 {
     return count_kind_name((enum count_kind)at);
 }
@@ -389,21 +389,21 @@ static const char *count_at(uint32_t at)
     }
 #define BY_OPERATION(field, ...)                                                                   \
     {                                                                                              \
-        COLUMN_ARRAY(COLUMN_PE_SUMMARY, struct pe_result, cpu.field, PROG_OPS_RUN, op_at),         \
+        COLUMN_ARRAY(COLUMN_PE_SUMMARY, struct pe_result, cpu.field, PROG_OPS_RUN, op),            \
             __VA_ARGS__                                                                            \
     }
 
 /* clang-format off */
 static const struct column columns[] = {
-    {COLUMN_ARRAY(COLUMN_PE, struct pe_result, cpu.counts, COUNT_KINDS, count_at),
-     "commands", "1", "commands counted by kind; kinds in the attribute last_axis"},
+    {COLUMN_ARRAY(COLUMN_PE, struct pe_result, cpu.counts, COUNT_KINDS, kind),
+     "commands", "1", "commands counted by kind"},
     PE(commands, "commands_taken", "1", "commands taken from the PE's program"),
     BY_OPERATION(op_commands, "op_commands", "1",
-                 "commands by operation; operations in the attribute last_axis"),
+                 "commands by operation"),
     BY_OPERATION(op_time_ps, "op_time_ps", "ps",
-                 "sum over commands from start to end; operations in the attribute last_axis"),
+                 "sum over commands from start to end"),
     BY_OPERATION(op_wait_ps, "op_wait_ps", "ps",
-                 "sum over commands from issue to start; operations in the attribute last_axis"),
+                 "sum over commands from issue to start"),
     PE(scratch_high_water_bytes, "scratch_high_water_bytes", "bytes", "most scratch in use at once"),
     PE(first_issue_ps, "first_issue_ps", "ps",
        "issue of the first command; 18446744073709551615: no command"),

@@ -163,29 +163,29 @@ static const char *link_at(uint32_t at)
 
 #define PE(field, ...)                                                                             \
     {                                                                                              \
-        COLUMN_ARRAY(COLUMN_PE, struct pe_result, links.field, DIRECTIONS, direction_at),          \
+        COLUMN_ARRAY(COLUMN_PE, struct pe_result, links.field, DIRECTIONS, direction),          \
             __VA_ARGS__                                                                            \
     }
 #define CUBE(field, ...)                                                                           \
     {                                                                                              \
-        COLUMN_ARRAY(COLUMN_CUBE, struct cube_result, links.field, CUBE_LINKS, link_at),           \
+        COLUMN_ARRAY(COLUMN_CUBE, struct cube_result, links.field, CUBE_LINKS, link),           \
             __VA_ARGS__                                                                            \
     }
 
 /* clang-format off */
 static const struct column columns[] = {
     PE(busy_ps, "pe_link_busy_ps", "ps",
-       "busy time of the outgoing links of the PE mesh; directions in the attribute last_axis"),
+       "busy time of the outgoing links of the PE mesh"),
     PE(bytes, "pe_link_bytes", "bytes",
-       "carried by the outgoing links of the PE mesh; directions in the attribute last_axis"),
+       "carried by the outgoing links of the PE mesh"),
     CUBE(busy_ps, "cube_link_busy_ps", "ps",
-         "busy time of the outgoing links of the CUBE; links in the attribute last_axis"),
+         "busy time of the outgoing links of the CUBE"),
     CUBE(bytes, "cube_link_bytes", "bytes",
-         "carried by the outgoing links of the CUBE; links in the attribute last_axis"),
+         "carried by the outgoing links of the CUBE"),
     CUBE(packets, "cube_link_packets", "1",
-         "packets on the outgoing links of the CUBE; links in the attribute last_axis"),
+         "packets on the outgoing links of the CUBE"),
     CUBE(wait_max_ps, "cube_link_wait_max_ps", "ps",
-         "longest wait of a packet for the link; links in the attribute last_axis"),
+         "longest wait of a packet for the link"),
 };
 /* clang-format on */
 

@@ -68,8 +68,8 @@ static const struct column columns[] = {
      "cube_events", "1", "events that the CUBE dispatched"},
     {COLUMN_AT(COLUMN_CUBE, struct cube_result, digest),
      "cube_digest", "1", "digest of the CUBE's events"},
-    {COLUMN_ARRAY(COLUMN_PE, struct pe_result, busy_ps, ENGINE_KINDS, engine_at),
-     "busy_ps", "ps", "time each engine was busy; engines in the attribute last_axis"},
+    {COLUMN_ARRAY(COLUMN_PE, struct pe_result, busy_ps, ENGINE_KINDS, engine),
+     "busy_ps", "ps", "time each engine was busy"},
 };
 /* clang-format on */
 
