@@ -1,6 +1,6 @@
 #include "kernels/options.h"
 
-#include "kernels/prefill_plan.h"
+#include "kernels/prefill/prefill_plan.h"
 
 /* What the attention of a decode looks at, whatever becomes of its (m, l, O). */
 enum {

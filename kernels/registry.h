@@ -10,6 +10,15 @@ const struct tl_kernel_info *kernel_list(void);
 /* NULL when there is none of that name. */
 const struct tl_kernel_info *kernel_find(const char *name);
 
+/* What the kernel says of itself, or the shipped kernel of its phase for it (ahbm/kernel.h). The
+ * phase is a word; the kernel of that name is run when none is named. */
+const char *kernel_phase(const struct tl_kernel_info *kernel);
+void kernel_choose(const struct tl_kernel_info *kernel, struct tl_launch *launch);
+bool kernel_check(const struct tl_kernel_info *kernel, const struct tl_launch *launch, char *why,
+                  size_t size);
+void kernel_layout(const struct tl_kernel_info *kernel, const struct tl_launch *launch,
+                   struct tl_visitor *visitor);
+
 /* Several kernels under one name. */
 struct kernel_set {
     const char *name, *summary;

@@ -4,6 +4,7 @@
 #define AHBM_LAUNCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The shape of a reduction to the root, per level. */
@@ -13,7 +14,8 @@ enum tl_phase { TL_PHASE_DECODE, TL_PHASE_PREFILL };
 enum tl_form { TL_FORM_AUTO, TL_FORM_ONE_SHOT, TL_FORM_TILED, TL_FORM_SOFTMAX_MERGE };
 enum tl_gemm { TL_GEMM_COMPOSITE, TL_GEMM_DOT };
 
-/* How the query positions of a prefill are dealt to the PEs of a CUBE (kernels/prefill_place.h). */
+/* How the query positions of a prefill are dealt to the PEs of a CUBE
+ * (kernels/prefill/prefill_place.h). */
 enum tl_shards { TL_SHARDS_CONTIGUOUS, TL_SHARDS_STRIPED, TL_SHARDS_ZIGZAG };
 
 struct tl_launch {
@@ -57,17 +59,18 @@ struct tl_launch {
 
     /* Prefill only, but for the last. */
     enum tl_shards shards;
-    uint32_t query_block;   /* query positions worked on at a time */
-    uint32_t ring_depth;    /* buffers for arriving KV blocks */
-    uint64_t scratch_bytes; /* of a PE */
+    uint32_t query_block;    /* query positions worked on at a time */
+    uint32_t ring_depth;     /* buffers for arriving KV blocks */
+    uint64_t scratch_bytes;  /* of a PE */
+    uint64_t queue_commands; /* receives that a queue pair of a PE accepts */
 
     /* Addresses within each PE's HBM share, the same in all. Request r's regions start at base + r
      * * stride; which tokens and rows they hold is arithmetic on the geometry above.
      *
      * K holds [d, tile] blocks, V [tile, d] blocks, bf16, one per `tile` tokens of the PE, a ragged
      * last block dense in itself ([d, width]) and padded in address.
-     *   decode   tokens as kernels/placement.h deals them
-     *   prefill  tokens as kernels/prefill_place.h deals them: key_tile()
+     *   decode   tokens as kernels/kit/placement.h deals them
+     *   prefill  tokens as kernels/prefill/prefill_place.h deals them: key_tile()
      * Q and O are bf16.
      *   decode   [G * T_q, d], row = head * T_q + position, on each PE that works on the request;
      *            O on the root
@@ -80,5 +83,12 @@ struct tl_launch {
     uint64_t o_base, o_stride;
     uint64_t s_base;
 };
+
+/* The length of request r. */
+static inline uint64_t tl_context(const struct tl_launch *launch, uint32_t r)
+{
+    uint32_t heads = launch->request_heads > 0 ? launch->request_heads : 1;
+    return launch->contexts != NULL ? launch->contexts[r / heads] : launch->context;
+}
 
 #endif

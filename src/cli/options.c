@@ -69,8 +69,7 @@ static bool set_problem(int key, const char *text, struct study_options *study, 
         return parse_cases(text, study, err);
     case KEY_PHASE:
         ok = words_choice("phase", text, phases, &index, err);
-        study->phase = (enum tl_phase)index;
-        study->phase_given = true;
+        study->phase = ok ? phases[index] : NULL;
         return ok;
     case KEY_CONTEXT:
         return words_contexts("context", text, &study->contexts, &study->contexts_count, err);

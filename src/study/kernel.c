@@ -47,7 +47,9 @@ bool kernels_load(const struct group *group, struct study_options *options, stru
 
 static const struct tl_kernel_info *find(const struct study_options *options, struct error *err)
 {
-    const char *name = options->kernel ? options->kernel : phase_name(options->phase);
+    const char *name = options->kernel != NULL  ? options->kernel
+                       : options->phase != NULL ? options->phase
+                                                : kernel_list()->name;
     assert(!is_file(name) || options->object != NULL); /* kernels_load() */
     const struct tl_kernel_info *info = options->object ? options->object : kernel_find(name);
     if (info == NULL)
@@ -105,9 +107,9 @@ const struct tl_kernel_info *kernel_resolve(const struct study_options *options,
     const struct tl_kernel_info *info = find(options, err);
     if (info == NULL)
         return NULL;
-    if (options->phase_given && info->phase != options->phase)
+    if (options->phase != NULL && strcmp(kernel_phase(info), options->phase) != 0)
         error_set(err, ERROR_USAGE, "--phase: kernel %s does %s, not %s", info->name,
-                  phase_name(info->phase), phase_name(options->phase));
+                  kernel_phase(info), options->phase);
     else if (options->cases_given && info->placement != TL_PLACE_BY_CASE)
         error_set(err, ERROR_USAGE, "--case: kernel %s has a placement of its own", info->name);
     else if (options->message > 0 && !info->collective)

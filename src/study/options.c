@@ -6,12 +6,6 @@ const char *reduce_name(enum tl_reduce reduce)
     return names[reduce];
 }
 
-const char *phase_name(enum tl_phase phase)
-{
-    static const char *const names[] = {"decode", "prefill"};
-    return names[phase];
-}
-
 const char *form_name(enum tl_form form)
 {
     static const char *const names[] = {"auto", "one-shot", "tiled", "softmax_merge"};

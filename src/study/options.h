@@ -14,16 +14,15 @@ enum trace_level { TRACE_AUTO, TRACE_NONE, TRACE_SUMMARY, TRACE_COMMANDS };
 enum { TRACE_AUTO_CONTEXT = 65536, CASES = 4 };
 
 struct study_options {
-    uint32_t given; /* bits of enum tl_option: what the user asked for by name */
-    enum tl_phase phase;
-    bool phase_given;   /* else it is the kernel's */
+    uint32_t given;     /* bits of enum tl_option: what the user asked for by name */
+    const char *phase;  /* the word; NULL: it is the kernel's */
     bool cases[CASES];  /* which of cases 1 to 4 */
     bool cases_given;   /* else a kernel may have a placement of its own */
     uint64_t *contexts; /* tokens, in the order given */
     uint32_t contexts_count;
     uint64_t *request_contexts; /* [batch], each request's own (requests.h), at most the point's;
                                    NULL: all have the point's */
-    const char *kernel;         /* that one point runs; NULL: the phase's */
+    const char *kernel;         /* that one point runs; NULL: that of the phase, or the first */
     const struct tl_kernel_info
         *object;    /* `kernel` when it is a file, as kernels_load() found it */
     char **kernels; /* asked for, each in turn as `kernel`; NULL: `kernel` alone. Owned by whoever
@@ -57,8 +56,6 @@ struct study_options {
 #define STUDY_CONTEXT_MAX (UINT64_C(1) << 36) /* tokens */
 #define STUDY_BATCH_MAX 65536
 #define STUDY_DEFAULT_CONTEXT 8192
-#define STUDY_DEFAULT_TILE 1024
-#define STUDY_DEFAULT_PREFILL_TILE 128
 #define STUDY_DEFAULT_RING_DEPTH 2
 #define STUDY_DEFAULT_CUBES_PER_GROUP 8
 #define STUDY_DEFAULT_RECORD_AHEAD 64
@@ -66,7 +63,6 @@ struct study_options {
 
 /* The words of the command line and of the output file. */
 const char *reduce_name(enum tl_reduce reduce);
-const char *phase_name(enum tl_phase phase);
 const char *form_name(enum tl_form form);
 const char *gemm_name(enum tl_gemm gemm);
 const char *shards_name(enum tl_shards shards);

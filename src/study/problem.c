@@ -3,10 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/prefill.h"
-#include "kernels/prefill_plan.h"
+#include "kernels/registry.h"
 #include "study/kernel.h"
-#include "study/memory_map.h"
+#include "values/region.h"
 
 /* The grid of `cubes` CUBEs; false when there is none. */
 static bool group_grid(const struct geometry *geometry, uint32_t cubes, struct grid *grid)
@@ -63,11 +62,8 @@ static bool check_group(const struct geometry *geometry, const struct tl_kernel_
     return true;
 }
 
-static bool check_queries(const struct study_options *options, enum tl_phase phase,
-                          struct error *err)
+static bool check_queries(const struct study_options *options, struct error *err)
 {
-    if (options->request_contexts != NULL && phase != TL_PHASE_DECODE)
-        return error_set(err, ERROR_USAGE, "--requests: lengths of their own are for decode");
     if (options->request_contexts != NULL && options->message > 0)
         return error_set(err, ERROR_USAGE,
                          "--message: a message has no requests: leave out --requests");
@@ -84,11 +80,6 @@ static bool check_queries(const struct study_options *options, enum tl_phase pha
                              "--query-len: %u positions at the end of a context of %" PRIu64
                              " (allowed: 1 to the context)",
                              options->query_len, context);
-        if (phase == TL_PHASE_PREFILL && options->query_len == 0 && context > UINT32_MAX)
-            return error_set(err, ERROR_USAGE,
-                             "--context: %" PRIu64 " is not allowed in a prefill of all positions "
-                             "(allowed: up to %u, or give --query-len)",
-                             context, UINT32_MAX);
     }
     return true;
 }
@@ -111,50 +102,22 @@ static bool check_addresses(const struct hw_params *params, const struct study_o
                      requests);
 }
 
-static bool rotates(const struct tl_kernel_info *kernel)
+/* Whether the kernel can run in every case that is asked for and at every context. */
+static bool check_kernel(const struct hw_params *params, const struct study_options *options,
+                         struct error *err)
 {
-    return kernel->run == kernel_prefill_rotate;
-}
-
-static bool check_scratch(const struct problem *problem, struct error *err)
-{
-    if (problem->launch.query_block > 0)
-        return true;
-    return error_set(err, ERROR_USAGE,
-                     "kernel %s does not fit into %" PRIu64 " bytes of scratch "
-                     "(scratch.capacity_bytes): choose a smaller --tile or --ring-depth",
-                     problem->kernel->name, problem->params->scratch.bytes);
-}
-
-/* Whether all PEs of a ring get to their first send. */
-static bool check_ring(const struct problem *problem, struct error *err)
-{
-    uint64_t accepted = problem->params->ipcq.queue_commands;
-    if (problem->kernel->ring_depth > 0 || !prefill_is_ring(&problem->launch) ||
-        prefill_posted(&problem->launch) <= accepted)
-        return true;
-    return error_set(
-        err, ERROR_USAGE,
-        "--ring-depth: %u buffers of kernel %s post %u receives on a queue pair before "
-        "the first send, and it accepts %" PRIu64 " (ipcq.queue_commands): choose a "
-        "smaller depth, or raise that",
-        problem->launch.ring_depth, problem->kernel->name, prefill_posted(&problem->launch),
-        accepted);
-}
-
-/* Whether a prefill can run in every case that is asked for and at every context. */
-static bool check_prefill(const struct hw_params *params, const struct study_options *options,
-                          struct error *err)
-{
+    char why[ERROR_TEXT_BYTES];
     struct problem problem;
     for (uint32_t i = 0; i < options->contexts_count; i++)
         for (uint32_t n = 1; n <= CASES; n++) {
+            if (!options->cases[n - 1])
+                continue;
             problem_init(&problem, params, options, n, options->contexts[i]);
-            if (problem.launch.phase == TL_PHASE_PREFILL && options->cases[n - 1] &&
-                !(check_scratch(&problem, err) && check_ring(&problem, err))) {
-                error_context(err, "context %" PRIu64, options->contexts[i]);
-                return problem.case_number == 0 ? false : error_context(err, "case %u", n);
-            }
+            if (kernel_check(problem.kernel, &problem.launch, why, sizeof why))
+                continue;
+            error_set(err, ERROR_USAGE, "kernel %s: %s", problem.kernel->name, why);
+            error_context(err, "context %" PRIu64, options->contexts[i]);
+            return problem.case_number == 0 ? false : error_context(err, "case %u", n);
         }
     return true;
 }
@@ -165,8 +128,8 @@ bool problem_check(const struct hw_params *params, const struct study_options *o
     const struct tl_kernel_info *kernel = kernel_resolve(options, err);
     return kernel != NULL &&
            check_group(&params->geometry, kernel, group_cubes(options, kernel), err) &&
-           check_queries(options, kernel->phase, err) &&
-           check_addresses(params, options, kernel, err) && check_prefill(params, options, err);
+           check_queries(options, err) && check_addresses(params, options, kernel, err) &&
+           check_kernel(params, options, err);
 }
 
 static void set_geometry(struct problem *problem)
@@ -181,6 +144,7 @@ static void set_geometry(struct problem *problem)
     launch->pe_rows = geometry->pes.rows;
     launch->pes = grid_size(geometry->pes);
     launch->scratch_bytes = problem->params->scratch.bytes;
+    launch->queue_commands = problem->params->ipcq.queue_commands;
 }
 
 static void set_model(struct problem *problem, const struct study_options *options,
@@ -188,16 +152,13 @@ static void set_model(struct problem *problem, const struct study_options *optio
 {
     struct tl_launch *launch = &problem->launch;
     const struct hw_params *params = problem->params;
-    launch->phase = problem->kernel->phase;
     launch->context = context;
     launch->message = options->message;
     launch->batch = options->batch           ? options->batch
                     : problem->kernel->batch ? problem->kernel->batch
                                              : 1;
     launch->contexts = options->request_contexts;
-    launch->query_len = options->query_len                  ? options->query_len
-                        : launch->phase == TL_PHASE_PREFILL ? (uint32_t)context
-                                                            : 1;
+    launch->query_len = options->query_len;
     launch->group_heads = (uint32_t)(params->model.query_heads / params->model.kv_heads);
     launch->head_dim = (uint32_t)params->model.head_dim;
     launch->request_heads = 1;
@@ -226,7 +187,6 @@ static void set_placement(struct problem *problem)
 static void set_form(struct problem *problem, const struct study_options *options)
 {
     struct tl_launch *launch = &problem->launch;
-    const struct tl_kernel_info *kernel = problem->kernel;
     launch->tp_redundant = options->tp_redundant;
     launch->form = options->form;
     launch->gemm = options->gemm;
@@ -234,13 +194,8 @@ static void set_form(struct problem *problem, const struct study_options *option
     launch->reduce_cube = options->reduce_cube;
     launch->packed = options->packed;
     launch->shards = options->shards;
-    launch->ring_depth = kernel->ring_depth ? kernel->ring_depth : options->ring_depth;
-    launch->tile = options->tile ? options->tile : STUDY_DEFAULT_TILE;
-    if (launch->phase != TL_PHASE_PREFILL)
-        return;
-    uint32_t most = options->tile ? options->tile : STUDY_DEFAULT_PREFILL_TILE;
-    if (!prefill_choose(launch, most, rotates(kernel)))
-        launch->query_block = 0; /* problem_check() refuses it */
+    launch->ring_depth = options->ring_depth;
+    launch->tile = options->tile;
 }
 
 void problem_init(struct problem *problem, const struct hw_params *params,
@@ -258,8 +213,7 @@ void problem_init(struct problem *problem, const struct hw_params *params,
     set_model(problem, options, context);
     set_placement(problem);
     set_form(problem, options);
-    if (problem->launch.phase == TL_PHASE_DECODE || problem->launch.query_block != 0)
-        memory_map_place(&problem->launch);
+    kernel_choose(problem->kernel, &problem->launch);
 }
 
 uint32_t problem_group(const struct problem *problem, uint32_t cube, uint32_t *within)
@@ -286,10 +240,33 @@ struct tl_launch problem_launch(const struct problem *problem, uint32_t group, u
     return launch;
 }
 
+/* Sums what a layout shows. */
+struct weigher {
+    struct tl_visitor visitor;
+    uint64_t row_bytes;
+    struct footprint footprint;
+};
+
+static void weigh(struct tl_visitor *visitor, const struct tl_region *region)
+{
+    struct weigher *weigher = (struct weigher *)visitor;
+    uint64_t bytes = region->rows * weigher->row_bytes;
+    if (region->tensor == TL_DATA)
+        weigher->footprint.q_bytes += region->bytes;
+    else if (region->tensor == TL_TENSOR_Q)
+        weigher->footprint.q_bytes += bytes;
+    else if (region->tensor != TL_TENSOR_O) /* where it may go: what was written is measured */
+        weigher->footprint.kv_bytes += bytes;
+}
+
 struct footprint problem_footprint(const struct problem *problem, uint32_t cube, uint32_t pe)
 {
-    uint32_t within;
-    if (problem_group(problem, cube, &within) == NO_GROUP)
-        return (struct footprint){0, 0, 0};
-    return memory_map_footprint(&problem->launch, within, pe);
+    uint32_t within, group = problem_group(problem, cube, &within);
+    struct weigher weigher = {.visitor = {weigh},
+                              .row_bytes = (uint64_t)problem->launch.head_dim * VALUE_BYTES};
+    if (group == NO_GROUP)
+        return weigher.footprint;
+    struct tl_launch launch = problem_launch(problem, group, within, pe);
+    kernel_layout(problem->kernel, &launch, &weigher.visitor);
+    return weigher.footprint;
 }

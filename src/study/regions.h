@@ -25,8 +25,7 @@ uint32_t problem_requests(const struct problem *problem);
 /* Batches that the groups make: ceil(groups / H_kv). */
 uint32_t problem_batches(const struct problem *problem);
 
-/* Maps Q, K, V and O of all PEs of CUBE `within` of `group`. A kernel with a placement of its own
- * describes it here. */
+/* Maps Q, K, V and O of all PEs of CUBE `within` of `group`, as the kernel's layout shows them. */
 void problem_map(const struct problem *problem, uint32_t group, uint32_t within,
                  struct value_engine *engine);
 

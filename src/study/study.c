@@ -95,7 +95,7 @@ void study_list_points(const struct hw_params *params, const struct study_option
         char name[KERNEL_NAME_SHOWN + 1];
         uint64_t bytes = memory_of(params, options, &at, ranks, memory);
         fprintf(out, "%s case %u context %" PRIu64 " batch %u kernel %s memory %" PRIu64 " MiB\n",
-                phase_name(problem.launch.phase), at.case_number, at.context, problem.launch.batch,
+                kernel_phase(problem.kernel), at.case_number, at.context, problem.launch.batch,
                 text_escape(problem.kernel->name, name, sizeof name), bytes >> 20);
     }
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernels/registry.h"
 #include "machine/digest.h"
 #include "study/summary_rows.h"
 #include "support/hash.h"
@@ -153,7 +154,6 @@ static void complete(const struct point *point, struct point_summary *s)
     const struct problem *problem = point->problem;
     const struct study_options *options = point->options;
     const struct tl_launch *launch = &problem->launch;
-    bool prefill = launch->phase == TL_PHASE_PREFILL;
     for (int i = 0; i < ENGINE_KINDS; i++)
         if (s->busy_max_ps[i] > s->busy_max_ps[s->busiest])
             s->busiest = (enum engine_kind)i;

@@ -14,9 +14,9 @@
 
 /* clang-format off */
 
-/* What was asked for, over `problem`, `launch`, `options` and `prefill`. */
+/* What was asked for, over `problem`, `launch`, and `options`. */
 #define SUMMARY_GIVEN(X) \
-    X(TEXT, phase, "phase", "1", GIVEN, ALL, phase_name(launch->phase), BOTH, \
+    X(TEXT, phase, "phase", "1", GIVEN, ALL, kernel_phase(problem->kernel), BOTH, \
       COLUMN("phase", "", -8, 0, 1), "decode or prefill") \
     X(U32, case_number, "case", "1", GIVEN, ALL, problem->case_number, BOTH, \
       COLUMN("case", "", 4, 0, 1), "placement case 1 to 4; 0: none") \
@@ -34,9 +34,9 @@
       NO_COLUMN, "CUBEs that own one KV head, C") \
     X(U32, tile, "tile", "tokens", GIVEN, ALL, launch->tile, IN_FILE, NO_COLUMN, \
       "KV tokens per kernel tile") \
-    X(U32, query_block, "query_block", "tokens", GIVEN, ALL, prefill ? launch->query_block : 0, \
+    X(U32, query_block, "query_block", "tokens", GIVEN, ALL, launch->query_block, \
       IN_FILE, NO_COLUMN, "query positions that a prefill works on at a time; 0 in decode") \
-    X(U32, ring_depth, "ring_depth", "1", GIVEN, ALL, prefill ? options->ring_depth : 0, IN_FILE, \
+    X(U32, ring_depth, "ring_depth", "1", GIVEN, ALL, launch->ring_depth, IN_FILE, \
       NO_COLUMN, "buffers for the arriving KV blocks of a prefill; 0 in decode") \
     X(TEXT, reduce_pe, "reduce_pe", "1", GIVEN, ALL, reduce_name(options->reduce_pe), IN_FILE, \
       NO_COLUMN, "shape of the reduction over the PEs of a CUBE") \
@@ -50,7 +50,7 @@
       "form of the kernel") \
     X(TEXT, tp_idle, "tp_idle", "1", GIVEN, ALL, options->tp_redundant ? "redundant" : "off", \
       IN_FILE, NO_COLUMN, "what PEs without a query do") \
-    X(TEXT, shards, "shards", "1", GIVEN, ALL, prefill ? shards_name(options->shards) : "-", \
+    X(TEXT, shards, "shards", "1", GIVEN, ALL, launch->query_block > 0 ? shards_name(options->shards) : "-", \
       IN_FILE, NO_COLUMN, "how a prefill deals query positions to PEs; - in decode") \
     X(U64, launch_ps, "launch_ps", "ps", GIVEN, ALL, problem->params->launch.host_ps, BOTH, \
       NO_COLUMN, "host launch latency, not part of latency_ps")

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/placement.h"
 #include "study/regions.h"
 #include "support/bf16.h"
 #include "support/hash.h"
@@ -48,7 +47,7 @@ static uint64_t most_chunks(const struct tl_launch *launch)
 {
     uint64_t most = 1;
     for (uint32_t request = 0; request < launch->batch; request++) {
-        uint64_t chunks = reference_chunks(placement_context(launch, request));
+        uint64_t chunks = reference_chunks(tl_context(launch, request));
         most = chunks > most ? chunks : most;
     }
     return most;
@@ -131,7 +130,7 @@ static void compute_chunk(struct verification *verify, const struct reference_bl
     struct reference_problem problem = verify->reference;
     uint32_t within;
     problem_find(verify->point->problem, block->request, block->kv_head, &within);
-    problem.context = placement_context(&verify->point->problem->launch, within);
+    problem.context = tl_context(&verify->point->problem->launch, within);
     if (chunk < reference_chunks(problem.context)) {
         reference_chunk(&problem, block, chunk, state, verify->err);
         return;

@@ -104,9 +104,9 @@ refused 3 2 "3 ranks for 2 CUBEs" --set topology.cubes_x=2 --set topology.cubes_
     --cubes-per-group 1
 
 # ---- a kernel that cannot work: refused before anything runs, with case, kernel, PE and line ----
-refused 1 2 "case 2: context 8192: kernel decode, CUBE [0-9]+ PE [0-9]+, command [0-9]+ \([^ ]*kernels/attention.c:[0-9]+\)" \
+refused 1 2 "case 2: context 8192: kernel decode, CUBE [0-9]+ PE [0-9]+, command [0-9]+ \([^ ]*kernels/decode/attention.c:[0-9]+\)" \
     --case 2 --form one-shot
-refused 4 2 "case 2: context 8192: kernel decode, CUBE [0-9]+ PE [0-9]+, command [0-9]+ \([^ ]*kernels/attention.c:[0-9]+\)" \
+refused 4 2 "case 2: context 8192: kernel decode, CUBE [0-9]+ PE [0-9]+, command [0-9]+ \([^ ]*kernels/decode/attention.c:[0-9]+\)" \
     --case 2 --form one-shot
 
 # ---- without MPI ----

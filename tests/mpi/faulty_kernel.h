@@ -5,11 +5,11 @@
 
 #include <ahbm/tl.h>
 
-#include "kernels/placement.h"
-#include "kernels/reduce.h"
+#include "kernels/kit/placement.h"
+#include "kernels/kit/reduce.h"
 #include "kernels/registry.h"
-#include "kernels/state.h"
-#include "kernels/tile.h"
+#include "kernels/kit/state.h"
+#include "kernels/kit/tile.h"
 
 /* X(id, text) */
 #define FAULTS(X)                                                                                  \

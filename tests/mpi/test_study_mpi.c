@@ -132,7 +132,7 @@ static struct study_options options_of(const struct set *set, const struct part 
         .batch = set->batch ? set->batch : 1,
         .query_len = 1,
         .cubes_per_group = set->cubes_per_group ? set->cubes_per_group : 8,
-        .tile = set->tile ? set->tile : STUDY_DEFAULT_TILE,
+        .tile = set->tile,
         .record_ahead = part->ahead,
         .reduce_pe = set->reduce_pe,
         .reduce_cube = set->reduce_cube,

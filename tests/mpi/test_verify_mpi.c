@@ -27,7 +27,7 @@ static struct study_options options_of(const struct set *set, bool verify, const
     options.verify = verify;
     options.batch = set->batch ? set->batch : 1;
     options.cubes_per_group = set->cubes_per_group ? set->cubes_per_group : 8;
-    options.tile = set->tile ? set->tile : STUDY_DEFAULT_TILE;
+    options.tile = set->tile;
     options.form = set->form;
     options.gemm = set->gemm;
     options.reduce_pe = options.reduce_cube = set->reduce;

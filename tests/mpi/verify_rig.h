@@ -36,7 +36,6 @@ static inline struct study_options rig_options(void)
         .batch = 1,
         .query_len = 1,
         .cubes_per_group = 8,
-        .tile = STUDY_DEFAULT_TILE,
         .record_ahead = STUDY_DEFAULT_RECORD_AHEAD,
         .trace = TRACE_NONE,
         .verify = true,

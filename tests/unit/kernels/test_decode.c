@@ -2,7 +2,7 @@
  * case and form against a plain attention in double. */
 #include "../check.h"
 #include "group.h"
-#include "kernels/placement.h"
+#include "kernels/kit/placement.h"
 #include "kernels/registry.h"
 #include "plain.h"
 
@@ -231,7 +231,7 @@ static uint64_t small_share(const struct tl_launch *launch)
 static void fill_shard(const struct tl_launch *launch, uint8_t *share, uint32_t rank, uint32_t r)
 {
     uint32_t ranks = placement_ranks(launch), rows = launch->group_heads * launch->query_len;
-    uint64_t tokens = placement_tokens(placement_context(launch, r), ranks, rank, r % ranks);
+    uint64_t tokens = placement_tokens(tl_context(launch, r), ranks, rank, r % ranks);
     for (uint32_t row = 0; row < rows; row++)
         for (uint32_t d = 0; d < DIM; d++)
             put_bf16(share + launch->q_base + r * launch->q_stride, row * DIM + d,
@@ -273,7 +273,7 @@ static double error_on(const struct group *group, const struct group_pe *pe, uin
     double worst = 0, wanted[DIM];
     for (uint32_t row = 0; row < launch->group_heads * launch->query_len; row++) {
         uint32_t position = row % launch->query_len;
-        reference(r, row, placement_context(launch, r) - launch->query_len + position + 1, wanted);
+        reference(r, row, tl_context(launch, r) - launch->query_len + position + 1, wanted);
         const uint8_t *out =
             pe->memory.share + launch->o_base + r * launch->o_stride + (uint64_t)row * DIM * 2;
         worst = fmax(worst, row_error(out, wanted));

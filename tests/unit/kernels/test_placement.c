@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "../check.h"
-#include "kernels/placement.h"
+#include "kernels/kit/placement.h"
 
 static void check_deal(uint64_t context, uint32_t ranks, uint32_t start)
 {

@@ -2,8 +2,8 @@
  * double, and counts against closed forms. */
 #include "../check.h"
 #include "group.h"
-#include "kernels/prefill_place.h"
-#include "kernels/prefill_plan.h"
+#include "kernels/prefill/prefill_place.h"
+#include "kernels/prefill/prefill_plan.h"
 #include "kernels/registry.h"
 #include "plain.h"
 
@@ -351,7 +351,7 @@ static void test_choice(void)
             struct tl_launch launch = launch_of(number, context, (uint32_t)context, 8);
             launch.group_heads = 8;
             launch.head_dim = 128;
-            CU_ASSERT_TRUE(prefill_choose(&launch, 128, false));
+            CU_ASSERT_TRUE(prefill_plan_choose(&launch, 128, false));
             struct group *group = run(&launch, "prefill", false);
             for (uint32_t i = 0; i < group_size(group); i++)
                 CU_ASSERT_TRUE(group->pes[i].program->scratch_high_water <= MIB);

@@ -4,7 +4,7 @@
 
 #include "../machine/rules.h"
 #include "config/config.h"
-#include "kernels/placement.h"
+#include "kernels/kit/placement.h"
 #include "study/problem.h"
 #include "tl/record.h"
 
@@ -15,7 +15,6 @@ static inline struct study_options decode_options(void)
         .batch = 1,
         .query_len = 1,
         .cubes_per_group = STUDY_DEFAULT_CUBES_PER_GROUP,
-        .tile = STUDY_DEFAULT_TILE,
         .record_ahead = STUDY_DEFAULT_RECORD_AHEAD,
         .seed = 1,
         .output = STUDY_DEFAULT_OUTPUT,

@@ -235,11 +235,10 @@ static void test_refusals(void)
     options.query_len = 101;
     expect_refusal(&params, &options, "--query-len: 101 positions at the end of a context of 100");
     options.query_len = 0;
-    options.phase = TL_PHASE_PREFILL;
+    options.phase = "prefill";
     options.ring_depth = 2;
     CU_ASSERT_TRUE(problem_check(&params, &options, &err));
     options.kernel = "decode";
-    options.phase_given = true;
     expect_refusal(&params, &options, "--phase: kernel decode does decode, not prefill");
     options = decode_options();
     options.kernel = "decode-one-pe";
@@ -350,7 +349,7 @@ static void test_ring_depth(void)
     struct error err = {ERROR_NONE, ""};
     uint64_t context = 500;
     struct study_options options = decode_options();
-    options.phase = TL_PHASE_PREFILL;
+    options.phase = "prefill";
     options.contexts = &context;
     options.contexts_count = 1;
     for (int number = 1; number <= CASES; number++) {

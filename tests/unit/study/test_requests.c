@@ -6,7 +6,7 @@
 
 #include "../check.h"
 #include "decode.h"
-#include "kernels/placement.h"
+#include "kernels/kit/placement.h"
 #include "study/problem.h"
 #include "support/memory.h"
 
@@ -183,7 +183,7 @@ static void test_heads_apart(void)
     CU_ASSERT_EQUAL_FATAL(problem.launch.batch, 3 * heads);
     uint64_t tokens = 0, bytes = 0;
     for (uint32_t r = 0; r < problem.launch.batch; r++) {
-        CU_ASSERT_EQUAL(placement_context(&problem.launch, r), lengths[r / heads]);
+        CU_ASSERT_EQUAL(tl_context(&problem.launch, r), lengths[r / heads]);
         tokens += lengths[r / heads];
     }
     for (uint32_t pe = 0; pe < problem.launch.pes; pe++)

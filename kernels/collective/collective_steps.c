@@ -1,0 +1,80 @@
+#include "kernels/collective/collective_steps.h"
+
+#include "kernels/kit/reduce.h"
+
+static void absorb(struct tl *tl, enum tl_queue queue, const struct payload *into)
+{
+    TL_SCRATCH_SCOPE(tl)
+    {
+        struct payload other = payload_like(tl, into, into->units);
+        payload_receive(tl, queue, &other);
+        payload_merge(tl, into, &other);
+    }
+}
+
+bool step_reduce(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
+                 const struct payload *payload)
+{
+    if (tl_num_programs(tl, axis) == 1)
+        return true;
+    struct reduce_node node = reduce_node(tl, axis, shape, tl_program_id(tl, axis));
+    for (uint32_t i = 0; i < node.count; i++)
+        absorb(tl, tl_queue_to(tl, axis, node.children[i]), payload);
+    if (!node.root)
+        payload_send(tl, tl_queue_to(tl, axis, node.parent), payload);
+    return node.root;
+}
+
+void step_broadcast(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
+                    const struct payload *payload)
+{
+    if (tl_num_programs(tl, axis) == 1)
+        return;
+    struct reduce_node node = reduce_node(tl, axis, shape, tl_program_id(tl, axis));
+    if (!node.root)
+        payload_receive(tl, tl_queue_to(tl, axis, node.parent), payload);
+    for (uint32_t i = node.count; i > 0; i--) /* the longest way first */
+        payload_send(tl, tl_queue_to(tl, axis, node.children[i - 1]), payload);
+}
+
+/* The part of the PE `steps` places behind this one on the ring. */
+static struct range part_behind(const struct ring *ring, struct range range, uint32_t steps)
+{
+    return range_part(range, ring->size, (ring->place + 2 * ring->size - steps) % ring->size);
+}
+
+static void send_part(struct tl *tl, const struct ring *ring, const struct payload *payload,
+                      struct range part)
+{
+    if (part.count == 0)
+        return;
+    struct payload slice = payload_slice(tl, payload, part);
+    payload_send(tl, ring->next, &slice);
+}
+
+struct range step_scatter(struct tl *tl, const struct ring *ring, const struct payload *payload,
+                          struct range range)
+{
+    for (uint32_t step = 0; step + 1 < ring->size; step++) {
+        struct range part = part_behind(ring, range, step + 1);
+        send_part(tl, ring, payload, part_behind(ring, range, step));
+        if (part.count == 0)
+            continue;
+        struct payload slice = payload_slice(tl, payload, part);
+        absorb(tl, ring->previous, &slice);
+    }
+    return part_behind(ring, range, ring->size - 1);
+}
+
+void step_gather(struct tl *tl, const struct ring *ring, const struct payload *payload,
+                 struct range range)
+{
+    for (uint32_t step = 0; step + 1 < ring->size; step++) {
+        struct range part = part_behind(ring, range, step);
+        send_part(tl, ring, payload, part_behind(ring, range, step + ring->size - 1));
+        if (part.count == 0)
+            continue;
+        struct payload slice = payload_slice(tl, payload, part);
+        payload_receive(tl, ring->previous, &slice);
+    }
+}
