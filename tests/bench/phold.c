@@ -116,7 +116,12 @@ static uint64_t reaction(const struct lp *lp, uint32_t to)
 
 static lp_handler *const handlers[] = {handle};
 static const char *const names[] = {"hold"};
-static const struct lp_model model = {handlers, names, 1, promise, NULL, reaction, true, NULL};
+static const struct lp_model model = {.handlers = handlers,
+                                      .names = names,
+                                      .kinds = 1,
+                                      .promise = promise,
+                                      .reaction = reaction,
+                                      .memoryless = true};
 
 static void start_unit(struct lp *lp, struct block *block, uint32_t number)
 {

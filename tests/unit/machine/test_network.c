@@ -212,7 +212,7 @@ static void test_links_carry_fractions(void)
     rig_fini(&rig);
 }
 
-CHECK_MAIN("machine/noc", CHECK_TEST(test_neighbours), CHECK_TEST(test_torus_of_two),
+CHECK_MAIN("machine/network", CHECK_TEST(test_neighbours), CHECK_TEST(test_torus_of_two),
            CHECK_TEST(test_other_sips), CHECK_TEST(test_contention), CHECK_TEST(test_first_come),
            CHECK_TEST(test_forwarding_contends), CHECK_TEST(test_latency_is_not_occupancy),
            CHECK_TEST(test_links_carry_fractions))
