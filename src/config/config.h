@@ -8,8 +8,8 @@
  * Every failure is one line with ERROR_USAGE that names the file and line (or `--set`), the key,
  * the value and what is allowed. After a failure a configuration is good for config_free() only.
  */
-#ifndef AHBM_IO_CONFIG_H
-#define AHBM_IO_CONFIG_H
+#ifndef AHBM_CONFIG_H
+#define AHBM_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>

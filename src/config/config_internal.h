@@ -1,6 +1,6 @@
 /* What the config_*.c files share; nobody else includes it. */
-#ifndef AHBM_IO_CONFIG_INTERNAL_H
-#define AHBM_IO_CONFIG_INTERNAL_H
+#ifndef AHBM_CONFIG_INTERNAL_H
+#define AHBM_CONFIG_INTERNAL_H
 
 #include "machine/params.h"
 #include "config/config.h"

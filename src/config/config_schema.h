@@ -1,6 +1,6 @@
 /* What a machine file may say: the keys of all parts of the machine, one after the other. */
-#ifndef AHBM_IO_CONFIG_SCHEMA_H
-#define AHBM_IO_CONFIG_SCHEMA_H
+#ifndef AHBM_CONFIG_SCHEMA_H
+#define AHBM_CONFIG_SCHEMA_H
 
 #include <stdbool.h>
 #include <stddef.h>

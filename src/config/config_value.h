@@ -1,6 +1,6 @@
 /* One value of a machine file: its text read by its schema row. */
-#ifndef AHBM_IO_CONFIG_VALUE_H
-#define AHBM_IO_CONFIG_VALUE_H
+#ifndef AHBM_CONFIG_VALUE_H
+#define AHBM_CONFIG_VALUE_H
 
 #include <stdint.h>
 

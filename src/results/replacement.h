@@ -6,8 +6,8 @@
  * the temporary name and was not left by a run stays, and is an error.
  *
  * Several processes may write to one: the first begins it, the others join. */
-#ifndef AHBM_IO_REPLACEMENT_H
-#define AHBM_IO_REPLACEMENT_H
+#ifndef AHBM_RESULTS_REPLACEMENT_H
+#define AHBM_RESULTS_REPLACEMENT_H
 
 #include <stdbool.h>
 #include <stdint.h>

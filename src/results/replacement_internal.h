@@ -1,6 +1,6 @@
 /* What the files of a replacement share. */
-#ifndef AHBM_IO_REPLACEMENT_INTERNAL_H
-#define AHBM_IO_REPLACEMENT_INTERNAL_H
+#ifndef AHBM_RESULTS_REPLACEMENT_INTERNAL_H
+#define AHBM_RESULTS_REPLACEMENT_INTERNAL_H
 
 #include "results/replacement.h"
 

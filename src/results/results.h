@@ -3,8 +3,8 @@
  *
  * All calls are collective over the group given at the start, and all processes return the same.
  * Until results_close() has returned true there is no file under the final name. */
-#ifndef AHBM_IO_RESULTS_H
-#define AHBM_IO_RESULTS_H
+#ifndef AHBM_RESULTS_H
+#define AHBM_RESULTS_H
 
 #include <stdio.h>
 

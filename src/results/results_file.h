@@ -1,8 +1,8 @@
 /* The life of the output: a temporary file beside it, open to HDF5 on the writers, that becomes the
  * final file when everything in it has been written, read back and synced. Calls are
  * collective over the writers unless said otherwise. */
-#ifndef AHBM_IO_RESULTS_FILE_H
-#define AHBM_IO_RESULTS_FILE_H
+#ifndef AHBM_RESULTS_FILE_H
+#define AHBM_RESULTS_FILE_H
 
 #include "results/replacement.h"
 #include "pdes/transport/comm.h"

@@ -2,8 +2,8 @@
  *
  * A handle is negative when its object could not be made; calls on a negative handle fail. All
  * calls but those said to be local are collective over the file's processes. */
-#ifndef AHBM_IO_RESULTS_HDF5_H
-#define AHBM_IO_RESULTS_HDF5_H
+#ifndef AHBM_RESULTS_HDF5_H
+#define AHBM_RESULTS_HDF5_H
 
 #include <stdbool.h>
 #include <stdint.h>

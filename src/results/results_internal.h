@@ -1,7 +1,7 @@
 /* What the files of the results share: points are collected in rows, written when enough are there;
  * a point's trace goes straight to the file. */
-#ifndef AHBM_IO_RESULTS_INTERNAL_H
-#define AHBM_IO_RESULTS_INTERNAL_H
+#ifndef AHBM_RESULTS_INTERNAL_H
+#define AHBM_RESULTS_INTERNAL_H
 
 #include "results/results.h"
 #include "results/results_file.h"

@@ -1,8 +1,8 @@
 /* The datasets of /points, from which the file and its buffers follow: the scalars that
  * whoever writes declares, the footprint, and what each part of the machine declares. Each is an
  * array [point, ...]; docs/output-format.md describes them to readers. */
-#ifndef AHBM_IO_RESULTS_SCHEMA_H
-#define AHBM_IO_RESULTS_SCHEMA_H
+#ifndef AHBM_RESULTS_SCHEMA_H
+#define AHBM_RESULTS_SCHEMA_H
 
 #include "results/results.h"
 #include "results/results_hdf5.h"

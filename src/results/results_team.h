@@ -2,8 +2,8 @@
  * which takes long among processes that share cores; so neighbouring processes form teams, hand
  * what they have to the first of the team, and only these writers know the file. A team's CUBEs are
  * one block. */
-#ifndef AHBM_IO_RESULTS_TEAM_H
-#define AHBM_IO_RESULTS_TEAM_H
+#ifndef AHBM_RESULTS_TEAM_H
+#define AHBM_RESULTS_TEAM_H
 
 #include "pdes/transport/comm.h"
 

@@ -1,7 +1,7 @@
 /* A CUBE's trace during a point: records go to an unlinked temporary file beside the output, so
  * that memory does not grow with the trace, and come back in slices when the point has ended. */
-#ifndef AHBM_IO_SPOOL_H
-#define AHBM_IO_SPOOL_H
+#ifndef AHBM_RESULTS_SPOOL_H
+#define AHBM_RESULTS_SPOOL_H
 
 #include <stddef.h>
 

@@ -292,8 +292,8 @@ static void open_transport(struct study *study)
         snprintf(run->transport_note, sizeof run->transport_note, "%.250s", why.text);
 }
 
-/* What is wrong with the whole study is told before any of it runs; `group` NULL: without MPI. */
-/* `group` NULL: one process alone looks at what `ranks` will do, of which so many are `here`. */
+/* What is wrong with the whole study is told before any of it runs. `group` NULL: one process alone,
+ * without MPI, looks at what `ranks` will do, of which so many are `here`. */
 static bool check(const struct group *group, const struct hw_params *params,
                   const struct study_options *options, uint32_t ranks, uint32_t here,
                   struct error *err)

@@ -1,8 +1,8 @@
 /* A user's Q, K and V: an HDF5 file with the datasets Q [requests, H_q, T_q, d], K and V
  * [requests, H_kv, S, d] of f16, f32, f64, or bf16 as 16-bit unsigned integers
  * (docs/verification.md; analysis/make_tensors.py makes one). */
-#ifndef AHBM_IO_TENSORS_H
-#define AHBM_IO_TENSORS_H
+#ifndef AHBM_TENSORS_H
+#define AHBM_TENSORS_H
 
 #include <stdbool.h>
 #include <stdint.h>

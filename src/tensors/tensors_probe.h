@@ -1,7 +1,7 @@
 /* Looks into a file of tensors in a process of its own: HDF5 may crash on a damaged file, run for
  * ever, or decode a few bytes to more than there is memory. */
-#ifndef AHBM_IO_TENSORS_PROBE_H
-#define AHBM_IO_TENSORS_PROBE_H
+#ifndef AHBM_TENSORS_PROBE_H
+#define AHBM_TENSORS_PROBE_H
 
 #include "support/error.h"
 
