@@ -27,11 +27,15 @@ static void choose(struct tl_launch *launch, bool rotate)
 {
     uint32_t most_tile = launch->tile > 0 ? launch->tile : DEFAULT_TILE;
     launch->phase = TL_PHASE_PREFILL;
-    launch->query_block = 0; /* check() refuses it */
+    launch->query_block = 0; /* what check() refuses */
     if (launch->query_len == 0 && launch->context <= UINT32_MAX)
         launch->query_len = (uint32_t)launch->context;
-    if (launch->query_len == 0 || !prefill_plan_choose(launch, most_tile, rotate))
+    if (launch->query_len == 0)
         return;
+    if (!prefill_plan_choose(launch, most_tile, rotate)) {
+        launch->query_block = 0;
+        return;
+    }
     homes_choose(launch, most_rows(launch), key_slots(launch) * launch->tile);
 }
 

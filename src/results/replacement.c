@@ -3,6 +3,7 @@
  * locked, was left by a run that died. */
 #include "results/replacement.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -176,6 +177,7 @@ static bool clear_name(struct replacement *file, struct error *err)
 static bool create(struct replacement *file, struct error *err)
 {
     struct stat status;
+    assert(file->folder >= 0);
     bool older = fstatat(file->folder, replacement_name(file), &status, 0) == 0;
     file->fd = openat(file->folder, file->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                       MARK | (older ? PRIVATE : 0666));
@@ -215,6 +217,7 @@ static bool take_name(struct replacement *file, struct error *err)
 static bool write_token(const struct replacement *file, struct replacement_token *token,
                         struct error *err)
 {
+    assert(file->fd >= 0);
     memset(token, 0, sizeof *token);
     if (getrandom(&token->words[1], sizeof *token - sizeof token->words[0], GRND_NONBLOCK) < 0)
         token->words[1] = (uint64_t)getpid();
@@ -253,6 +256,7 @@ bool replacement_join(struct replacement *file, const char *path,
     struct replacement_token found;
     if (!init(file, path, err))
         return false;
+    assert(file->folder >= 0);
     file->fd = openat(file->folder, file->temporary, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file->fd < 0 && errno != ENOENT)
         return replacement_fail(file, strerror(errno), err);

@@ -44,7 +44,7 @@ impossible "made of composites: it cannot use dots" --form softmax_merge --gemm 
 impossible "scratch is full" --tile 65536 --context 1M
 impossible "case 1: context 8192: .*does not fit into 65536 bytes of scratch" --phase prefill \
     --set scratch.capacity_bytes=65536 --tile 1024
-impossible "case 1: context 8192: --ring-depth: 3 buffers .*ipcq.queue_commands" --phase prefill \
+impossible "case 1: context 8192: kernel prefill: --ring-depth: 3 buffers .*ipcq.queue_commands" --phase prefill \
     --ring-depth 3 --set ipcq.queue_commands=1
 
 # ---- queries ----

@@ -114,7 +114,7 @@ nobody=()
 chmod 711 "$given" "$work"
 cp "$given/five" "$given/secret"
 chmod 0 "$given/secret"
-if "${nobody[@]}" "$AHBM_PDES" --version >/dev/null 2>&1; then
+if "${nobody[@]}" "$AHBM_PDES" --print-config >/dev/null 2>&1; then # and finds the machines
     for option in requests config kernel tensors; do
         status=0
         "${nobody[@]}" "$AHBM_PDES" --dry-run --$option "$given/secret" >"$given/out" \

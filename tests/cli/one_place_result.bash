@@ -13,6 +13,7 @@ check_new_result() {
     grep -q 'IPCQ slots that filled' result.dump || fail "new result: no description in the file"
     grep -q 'IPCQ slots' result.table || fail "new result: no column in the table"
     grep -Eq "^decode .* $told " result.table || fail "new result: not in the table"
-    "$program" --list-results | grep -q '^| `slots_filled` | u64 .* | sum, group 0 | file, json, table |' ||
+    "$program" --list-results >result.list
+    grep -q '^| `slots_filled` | u64 .* | sum, group 0 | file, json, table |' result.list ||
         fail "new result: not in the list"
 }

@@ -209,6 +209,21 @@ def rule_floats(tree):
                 tree.report(path, line, "floats", f"{name} near simulated time")
 
 
+# A kernel describes itself: the study asks the registry, and knows neither kernels nor their phases.
+KERNEL_KNOWLEDGE = re.compile(r"\b(TL_PHASE_\w+|enum\s+tl_phase|run\s*[=!]=(?!\s*NULL)|kernel_(?:decode|prefill)\w*)")
+
+
+def rule_kernels(tree):
+    for path in tree.sources:
+        if not path.startswith("src/study/"):
+            continue
+        for line, name in tree.find(path, KERNEL_KNOWLEDGE):
+            tree.report(path, line, "kernels", f"{name}: kernels describe themselves (ahbm/kernel.h)")
+        for line, _, name in tree.includes(path):
+            if name.startswith("kernels/") and name != "kernels/registry.h":
+                tree.report(path, line, "kernels", f"{name}: only the registry is asked")
+
+
 def rule_lengths(tree):
     for path, code in tree.code.items():
         lines = code.splitlines()
@@ -240,7 +255,7 @@ def rule_texts(tree):
                 tree.report(path, number, "machine-path", line.strip())
 
 
-RULES = [rule_layers, rule_cycles, rule_external, rule_allocation, rule_floats, rule_lengths,
+RULES = [rule_kernels, rule_layers, rule_cycles, rule_external, rule_allocation, rule_floats, rule_lengths,
          rule_texts]
 
 
@@ -280,6 +295,9 @@ VIOLATIONS = {
     "src/study/case.c": ('#include "kernels/registry.h"\n#include "tl/record.h"\n'
                          '#include "cli/options.h"\n#include <argp.h>\n',
                          [(3, "layers"), (4, "external")]),
+    "src/study/phase.c": ('#include "kernels/decode/decode.h"\nif (kernel->run == f || x->phase == TL_PHASE_DECODE)'
+                          '\n    kernel_prefill_rotate(a);\n',
+                          [(1, "kernels"), (2, "kernels"), (3, "kernels")]),
     "src/cli/main.c": ('#include <argp.h>\n#include "config/config.h"\n#include "machine/params.h"\n',
                        [(3, "layers")]),
     "src/cli/summary.c": ('// #include "machine/params.h"\n#include <jansson.h>\n', []),

@@ -335,7 +335,6 @@ int main(int argc, char **argv)
 {
     struct part parts[PHASES];
     int world_size;
-    setenv("OMPI_MCA_io", "romio321", 0);
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
     study_start();
     MPI_Init(&argc, &argv);

@@ -228,7 +228,6 @@ static void check_matrix(void)
 int main(int argc, char **argv)
 {
     int world_size;
-    setenv("OMPI_MCA_io", "romio321", 0);
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
     results_start();
     MPI_Init(&argc, &argv);

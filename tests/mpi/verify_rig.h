@@ -150,7 +150,6 @@ static inline int rig_main(int argc, char **argv, const char *suite, const struc
                            uint32_t count)
 {
     int rank, size;
-    setenv("OMPI_MCA_io", "romio321", 0);
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
     results_start();
     MPI_Init(&argc, &argv);

@@ -15,6 +15,7 @@ static inline struct study_options decode_options(void)
         .batch = 1,
         .query_len = 1,
         .cubes_per_group = STUDY_DEFAULT_CUBES_PER_GROUP,
+        .tile = 1024,
         .record_ahead = STUDY_DEFAULT_RECORD_AHEAD,
         .seed = 1,
         .output = STUDY_DEFAULT_OUTPUT,
