@@ -66,10 +66,10 @@ static int leave_early(const struct error *err, int *argc, char ***argv)
         return (int)err->code;
     }
     MPI_Init(argc, argv);
-    struct group group = group_of(MPI_COMM_WORLD);
-    if (group.rank == 0)
+    struct comm comm = comm_of(MPI_COMM_WORLD);
+    if (comm.rank == 0)
         output_error(err->text);
-    group_barrier(&group);
+    comm_barrier(&comm);
     MPI_Finalize();
     return (int)err->code;
 }
@@ -101,7 +101,7 @@ static void progress(uint32_t point, uint32_t points, const char *kernel, uint32
             (unsigned long long)context);
 }
 
-static bool check_tasks(uint32_t ranks, const struct hw_params *params, struct error *err)
+static bool check_tasks(uint32_t ranks, const struct machine_params *params, struct error *err)
 {
     uint32_t cubes = study_cubes(params);
     return ranks <= cubes ||
@@ -152,15 +152,15 @@ static int act_alone(struct options *options, struct error *err)
     return status;
 }
 
-static bool check_ranks(const struct group *group, uint32_t announced,
-                        const struct hw_params *params, struct error *err)
+static bool check_ranks(const struct comm *comm, uint32_t announced,
+                        const struct machine_params *params, struct error *err)
 {
-    if (announced > 1 && group->size == 1)
+    if (announced > 1 && comm->size == 1)
         return error_set(err, ERROR_USAGE,
                          "the launcher started %u tasks, but MPI sees one: launch with the MPI "
                          "that this program was built with",
                          announced);
-    return check_tasks(group->size, params, err);
+    return check_tasks(comm->size, params, err);
 }
 
 static void print_table(const struct options *options, const struct study_report *report,
@@ -172,49 +172,49 @@ static void print_table(const struct options *options, const struct study_report
 }
 
 /* The summary, then the verdict. False with `err`, the same on all ranks. */
-static bool tell(const struct group *group, const struct options *options,
-                 const struct hw_params *params, const struct study_report *report,
+static bool tell(const struct comm *comm, const struct options *options,
+                 const struct machine_params *params, const struct study_report *report,
                  struct error *err)
 {
-    struct summary_ranks ranks = {group->size, study_cubes(params), options->study.ranks_here,
+    struct summary_ranks ranks = {comm->size, study_cubes(params), options->study.ranks_here,
                                   options->study.processors};
     study_verdict(report, err);
-    if (group->rank == 0 && !options->quiet) {
+    if (comm->rank == 0 && !options->quiet) {
         if (options->format == FORMAT_JSON)
-            summary_print_json(report, group->size, stdout);
+            summary_print_json(report, comm->size, stdout);
         else
             print_table(options, report, &ranks);
         output_close(err); /* a failed verification is the greater news */
     }
-    return group_agree(group, err);
+    return comm_agree(comm, err);
 }
 
 /* `announced`: by the launcher, as the environment was before MPI started. `err`: what a rank found
  * before that. */
-static int run(const struct group *group, uint32_t announced, struct options *options,
+static int run(const struct comm *comm, uint32_t announced, struct options *options,
                struct error err)
 {
     struct study_report report = {0};
     enum study_status status = STUDY_FAILED;
-    struct config *config = group_agree(group, &err) ? share_inputs(group, options, &err) : NULL;
-    if (config != NULL && check_ranks(group, announced, config_params(config), &err)) {
+    struct config *config = comm_agree(comm, &err) ? share_inputs(comm, options, &err) : NULL;
+    if (config != NULL && check_ranks(comm, announced, config_params(config), &err)) {
         char *text = config_text(config);
         options->study.stop = &stop_signal;
-        group_census(group, &options->study.ranks_here, &options->study.processors);
+        comm_census(comm, &options->study.ranks_here, &options->study.processors);
         options->study.progress = options->progress ? progress : NULL;
-        status = study_run(group, config_params(config), text, &options->study, &report, &err);
+        status = study_run(comm, config_params(config), text, &options->study, &report, &err);
         memory_free(text);
     }
-    if (status == STUDY_DONE && !tell(group, options, config_params(config), &report, &err))
+    if (status == STUDY_DONE && !tell(comm, options, config_params(config), &report, &err))
         status = STUDY_FAILED;
-    if (group->rank == 0 && status == STUDY_FAILED)
+    if (comm->rank == 0 && status == STUDY_FAILED)
         output_error(err.text);
-    if (group->rank == 0 && status == STUDY_STOPPED)
+    if (comm->rank == 0 && status == STUDY_STOPPED)
         output_error("stopped by a signal; no file was written");
     study_report_fini(&report);
     config_free(config);
     if (status == STUDY_STOPPED)
-        return 128 + (int)group_max(group, (uint64_t)stop_signal);
+        return 128 + (int)comm_max(comm, (uint64_t)stop_signal);
     return status == STUDY_DONE ? 0 : (int)err.code;
 }
 
@@ -244,11 +244,11 @@ int main(int argc, char **argv)
         uint32_t announced = environment_ranks();
         MPI_Init(&argc, &argv);
         catch_signals(); /* again: libraries that MPI loads put handlers of their own in place */
-        struct group group = group_of(MPI_COMM_WORLD);
-        if (group.size > 1)
+        struct comm comm = comm_of(MPI_COMM_WORLD);
+        if (comm.size > 1)
             memory_on_failure(stop_all_ranks);
-        status = run(&group, announced, &options, err);
-        group_barrier(&group);
+        status = run(&comm, announced, &options, err);
+        comm_barrier(&comm);
         MPI_Finalize();
     }
     options_fini(&options);

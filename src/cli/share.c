@@ -13,59 +13,59 @@ struct machine_text {
     size_t sizes[2];
 };
 
-static bool agree(const struct group *group, struct error *err)
+static bool agree(const struct comm *comm, struct error *err)
 {
-    return group != NULL ? group_agree(group, err) : err->code == ERROR_NONE;
+    return comm != NULL ? comm_agree(comm, err) : err->code == ERROR_NONE;
 }
 
-static void broadcast_machine(const struct group *group, struct machine_text *machine)
+static void broadcast_machine(const struct comm *comm, struct machine_text *machine)
 {
-    group_broadcast(group, machine->sizes, sizeof machine->sizes);
-    if (group->rank != 0) {
+    comm_broadcast(comm, machine->sizes, sizeof machine->sizes);
+    if (comm->rank != 0) {
         machine->label = memory_new(machine->sizes[0], 1);
         machine->text = memory_new(machine->sizes[1] + 1, 1);
     }
-    group_broadcast(group, machine->label, machine->sizes[0]);
-    group_broadcast(group, machine->text, machine->sizes[1]);
+    comm_broadcast(comm, machine->label, machine->sizes[0]);
+    comm_broadcast(comm, machine->text, machine->sizes[1]);
 }
 
-static struct config *share_machine(const struct group *group, const struct options *options,
+static struct config *share_machine(const struct comm *comm, const struct options *options,
                                     struct error *err)
 {
     struct machine_text machine = {NULL, NULL, {0, 0}};
     struct config *config = NULL;
-    if ((group == NULL || group->rank == 0) && files_check(options, err) &&
+    if ((comm == NULL || comm->rank == 0) && files_check(options, err) &&
         machine_read(options, &machine.label, &machine.text, &machine.sizes[1], err))
         machine.sizes[0] = strlen(machine.label) + 1;
-    if (agree(group, err)) {
-        if (group != NULL)
-            broadcast_machine(group, &machine);
+    if (agree(comm, err)) {
+        if (comm != NULL)
+            broadcast_machine(comm, &machine);
         config = machine_make(options, machine.label, machine.text, machine.sizes[1], err);
-        agree(group, err);
+        agree(comm, err);
     }
     memory_free(machine.label);
     memory_free(machine.text);
     return config;
 }
 
-static bool share_requests(const struct group *group, struct options *options, struct error *err)
+static bool share_requests(const struct comm *comm, struct options *options, struct error *err)
 {
     if (options->requests == NULL)
         return true;
-    if (group == NULL || group->rank == 0)
+    if (comm == NULL || comm->rank == 0)
         requests_read(options->requests, &options->study, err);
-    if (!agree(group, err))
+    if (!agree(comm, err))
         return false;
-    if (group != NULL)
-        requests_broadcast(group, &options->study);
+    if (comm != NULL)
+        requests_broadcast(comm, &options->study);
     return true;
 }
 
-struct config *share_inputs(const struct group *group, struct options *options, struct error *err)
+struct config *share_inputs(const struct comm *comm, struct options *options, struct error *err)
 {
-    struct config *config = share_machine(group, options, err);
+    struct config *config = share_machine(comm, options, err);
     if (config == NULL || options->action == ACTION_PRINT_CONFIG ||
-        (share_requests(group, options, err) && kernels_load(group, &options->study, err)))
+        (share_requests(comm, options, err) && kernels_load(comm, &options->study, err)))
         return config;
     config_free(config);
     return NULL;

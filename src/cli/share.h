@@ -10,6 +10,6 @@
  * requests, which it tells the others; every process its kernels, all the same. The machine, or
  * NULL with the same `err` on all processes. Collective; `group` NULL: for one process, without
  * MPI. */
-struct config *share_inputs(const struct group *group, struct options *options, struct error *err);
+struct config *share_inputs(const struct comm *comm, struct options *options, struct error *err);
 
 #endif

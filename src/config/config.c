@@ -88,7 +88,7 @@ bool config_load(struct config *config, const char *path, struct error *err)
     return loaded;
 }
 
-const struct hw_params *config_params(const struct config *config)
+const struct machine_params *config_params(const struct config *config)
 {
     assert(config->finished);
     return &config->params;

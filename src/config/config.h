@@ -18,7 +18,7 @@
 #include "support/error.h"
 
 struct config;
-struct hw_params;
+struct machine_params;
 
 enum { CONFIG_FILE_BYTES = 1 << 20 }; /* the largest machine file */
 
@@ -44,7 +44,7 @@ bool config_set(struct config *config, const char *assignment, struct error *err
 bool config_finish(struct config *config, struct error *err);
 
 /* The parameters, owned by `config`, valid after config_finish() until the next change. */
-const struct hw_params *config_params(const struct config *config);
+const struct machine_params *config_params(const struct config *config);
 
 /* The machine's name, owned by `config`. */
 const char *config_name(const struct config *config);

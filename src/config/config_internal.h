@@ -20,7 +20,7 @@ struct config_entry {
 };
 
 struct config {
-    struct hw_params params;
+    struct machine_params params;
     struct config_entry *entries; /* one per schema row */
     bool finished;
 };

@@ -139,7 +139,7 @@ static void store_count(const struct key_row *row, uint64_t count, char *field)
 }
 
 void config_value_store(const struct key_row *row, const struct config_value *value,
-                        struct hw_params *params)
+                        struct machine_params *params)
 {
     char *field = (char *)params + row->offset;
     if (row->type == KEY_GBPS || row->type == KEY_GHZ)

@@ -22,7 +22,7 @@ const char *config_value_parse(const struct key_row *row, const char *text,
 
 /* Puts the value into its field. */
 void config_value_store(const struct key_row *row, const struct config_value *value,
-                        struct hw_params *params);
+                        struct machine_params *params);
 
 /* What the row allows, as in "1 to 256". */
 void config_value_allowed(const struct key_row *row, char out[CONFIG_ALLOWED_BYTES]);

@@ -9,7 +9,7 @@ struct cube;
 struct pe;
 struct lookahead;
 
-const struct hw_params *cube_params(const struct cube *cube);
+const struct machine_params *cube_params(const struct cube *cube);
 uint32_t cube_id(const struct cube *cube);
 uint32_t cube_pes(const struct cube *cube);
 struct lookahead *cube_lookahead(const struct cube *cube);

@@ -36,7 +36,7 @@ static void init_parts(struct cube *cube)
     }
 }
 
-struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trace_sink *trace)
+struct cube *cube_new(const struct machine_params *params, struct lp *lp, struct trace_sink *trace)
 {
     struct cube *cube = memory_new(1, sizeof *cube);
     cube->params = params;
@@ -52,7 +52,7 @@ struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trac
     return cube;
 }
 
-struct cube_memory cube_memory(const struct hw_params *params)
+struct cube_memory cube_memory(const struct machine_params *params)
 {
     uint64_t pes = grid_size(params->geometry.pes), queues = lookahead_memory(params);
     for (const struct part *const *part = machine_parts(); *part != NULL; part++)
@@ -121,7 +121,7 @@ void cube_pe_result(const struct cube *cube, uint32_t number, struct pe_result *
             (*part)->collect_pe(cube, &cube->pe[number], result);
 }
 
-const struct hw_params *cube_params(const struct cube *cube)
+const struct machine_params *cube_params(const struct cube *cube)
 {
     return cube->params;
 }

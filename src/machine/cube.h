@@ -20,7 +20,7 @@ const struct lp_model *cube_model(void);
 
 /* Makes the CUBE whose number is lp->id and becomes lp->state. Borrows all three; `trace` NULL
  * records nothing. */
-struct cube *cube_new(const struct hw_params *params, struct lp *lp, struct trace_sink *trace);
+struct cube *cube_new(const struct machine_params *params, struct lp *lp, struct trace_sink *trace);
 void cube_free(struct cube *cube);
 
 /* Bytes of memory that a CUBE takes, without its LP: its parts, what `params` make its queues take,
@@ -28,7 +28,7 @@ void cube_free(struct cube *cube);
 struct cube_memory {
     uint64_t parts, queues, in_flight;
 };
-struct cube_memory cube_memory(const struct hw_params *params);
+struct cube_memory cube_memory(const struct machine_params *params);
 
 /* Gives PE `pe` its program, which starts at time 0 and has so many commands that make something
  * leave the CUBE (flows_add(); UINT64_MAX: not known). The CUBE owns it from now on. */

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How the text of a value is read, and as what it is stored in struct hw_params. */
+/* How the text of a value is read, and as what it is stored in struct machine_params. */
 enum key_type {
     KEY_TEXT,   /* printable characters; not stored there */
     KEY_CHOICE, /* `min` is stored as false, `max` as true */
@@ -19,14 +19,15 @@ enum key_type {
 struct key_row {
     const char *key; /* "group.key", or "key" outside the groups; a group's rows stand together */
     enum key_type type;
-    size_t offset, size; /* of the field in struct hw_params (KEY_AT); 0 for KEY_TEXT */
+    size_t offset, size; /* of the field in struct machine_params (KEY_AT); 0 for KEY_TEXT */
     const char *min, *max;
     const char *initial;     /* the default */
     const char *description; /* one line, unit included */
     const char *origin;      /* "seed: ", "public fact: ", "assumption: " or "fitted: ", and what */
 };
 
-#define KEY_AT(field) offsetof(struct hw_params, field), sizeof(((struct hw_params *)0)->field)
+#define KEY_AT(field)                                                                              \
+    offsetof(struct machine_params, field), sizeof(((struct machine_params *)0)->field)
 #define KEY_NOWHERE 0, 0
 
 /* Values that do not go together: why, and the keys that may be to blame (ended by NULL). */

@@ -47,7 +47,7 @@ static void print_command(const struct lp *lp, const struct pe *pe, char text[12
 void machine_late(struct lp *lp, uint32_t src)
 {
     const struct cube *cube = cube_of(lp);
-    uint32_t number = unit_pe(src), unit = (src & ((1u << HW_UNIT_BITS) - 1)) % UNITS;
+    uint32_t number = unit_pe(src), unit = (src & ((1u << MACHINE_UNIT_BITS) - 1)) % UNITS;
     if (number >= cube->pes) {
         error_set(
             &lp->error, ERROR_FAILED,

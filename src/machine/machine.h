@@ -36,7 +36,7 @@ struct pe {
 };
 
 struct cube {
-    const struct hw_params *params;
+    const struct machine_params *params;
     struct lp *lp;
     struct trace_sink *trace;
     struct value_engine *values; /* NULL: only times */

@@ -117,21 +117,21 @@ enum unit {
     UNITS
 };
 
-enum { HW_UNIT_BITS = 10, HW_PES_MAX = ((1 << HW_UNIT_BITS) - 1) / UNITS };
+enum { MACHINE_UNIT_BITS = 10, MACHINE_PES_MAX = ((1 << MACHINE_UNIT_BITS) - 1) / UNITS };
 
 static inline uint32_t unit_of(uint32_t cube, uint32_t pe, enum unit unit)
 {
-    return cube << HW_UNIT_BITS | (pe * UNITS + (uint32_t)unit);
+    return cube << MACHINE_UNIT_BITS | (pe * UNITS + (uint32_t)unit);
 }
 
 static inline uint32_t unit_cube(uint32_t unit)
 {
-    return unit >> HW_UNIT_BITS;
+    return unit >> MACHINE_UNIT_BITS;
 }
 
 static inline uint32_t unit_pe(uint32_t unit)
 {
-    return (unit & ((1u << HW_UNIT_BITS) - 1)) / UNITS;
+    return (unit & ((1u << MACHINE_UNIT_BITS) - 1)) / UNITS;
 }
 
 /* ---- bodies and events ---- */

@@ -16,7 +16,7 @@
 #include "machine/parts/scratch/scratch.h"
 #include "prog/geometry.h"
 
-struct hw_params {
+struct machine_params {
     struct geometry geometry;
     struct {
         uint64_t query_heads;

@@ -12,7 +12,7 @@
 
 struct cube;
 struct pe;
-struct hw_params;
+struct machine_params;
 struct pe_result;
 struct cube_result;
 
@@ -39,9 +39,9 @@ struct part {
     void (*init)(struct cube *cube, uint32_t pe);
     void (*fini)(struct pe *pe);
     /* Bytes that init() takes for a PE, on the heap. */
-    uint64_t (*memory)(const struct hw_params *params);
+    uint64_t (*memory)(const struct machine_params *params);
     /* Whether the keys go together; otherwise false with the clash. */
-    bool (*check)(const struct hw_params *params, struct key_clash *clash);
+    bool (*check)(const struct machine_params *params, struct key_clash *clash);
     /* After the run: fills the part's own columns. */
     void (*collect_pe)(const struct cube *cube, const struct pe *pe, struct pe_result *result);
     void (*collect_cube)(const struct cube *cube, struct cube_result *result);
@@ -67,6 +67,6 @@ const struct key_row *machine_key(size_t index);
 const struct column *machine_column(size_t index);
 
 /* Whether the keys of all parts go together. */
-bool machine_check(const struct hw_params *params, struct key_clash *clash);
+bool machine_check(const struct machine_params *params, struct key_clash *clash);
 
 #endif

@@ -47,7 +47,7 @@ const struct column *machine_column(size_t index)
     return NULL;
 }
 
-bool machine_check(const struct hw_params *params, struct key_clash *clash)
+bool machine_check(const struct machine_params *params, struct key_clash *clash)
 {
     for (const struct part *const *part = parts; *part != NULL; part++)
         if ((*part)->check != NULL && !(*part)->check(params, clash))

@@ -1,4 +1,4 @@
-/* One command of a PE's program, as recorded by `tl` and run by `hw`. */
+/* One command of a PE's program, as recorded by `tl` and run by `machine`. */
 #ifndef AHBM_PROG_COMMAND_H
 #define AHBM_PROG_COMMAND_H
 

@@ -41,7 +41,7 @@
     X(GEMM, "gemm")                                                                                \
     X(MATH, "math")
 
-/* X(id, name, kind): MATH functions. The kind names the cost per vector (hw parameters):
+/* X(id, name, kind): MATH functions. The kind names the cost per vector (machine parameters):
  * element-wise functions read `a` (and `b`, broadcast along rows or columns) and write `out`;
  * reductions turn [rows, cols] into [rows, 1]. */
 #define PROG_MATH_FNS(X)                                                                           \

@@ -57,28 +57,28 @@ static void free_results(struct results *results, bool together)
     memory_free(results);
 }
 
-static struct results *new_results(const struct group *group, const struct results_layout *layout)
+static struct results *new_results(const struct comm *comm, const struct results_layout *layout)
 {
     struct results *results = memory_new(1, sizeof *results);
     results->layout = *layout;
     results->layout.version = results->layout.config = NULL;
     results->trace_group = -1;
     results->output_group = results->output = -1;
-    results_team_form(&results->team, group, layout->first_cube, layout->local_cubes);
+    results_team_form(&results->team, comm, layout->first_cube, layout->local_cubes);
     results_rows_init(results);
-    if (group->rank == 0)
+    if (comm->rank == 0)
         results_labels_init(results, layout->config);
     return results;
 }
 
-struct results *results_open(const struct group *group, const char *path,
+struct results *results_open(const struct comm *comm, const char *path,
                              const struct results_layout *layout, struct error *err)
 {
-    struct results *results = new_results(group, layout);
+    struct results *results = new_results(comm, layout);
     if (results->team.writes &&
         results_file_create(&results->file, &results->team.writers, path, err))
         write_head(results, layout, err);
-    if (group_agree(group, err))
+    if (comm_agree(comm, err))
         return results;
     free_results(results, false);
     return NULL;
@@ -125,7 +125,7 @@ bool results_close(struct results *results, const struct results_run *run, struc
     bool good = results_rows_flush(results, err);
     if (good && results->team.writes)
         finish(results, run, err);
-    good = good && group_agree(&results->team.all, err);
+    good = good && comm_agree(&results->team.all, err);
     free_results(results, good);
     return good;
 }

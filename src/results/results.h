@@ -83,7 +83,7 @@ void results_start(void);
 
 /* Creates the temporary file beside `path`. NULL with `err` (ERROR_FAILED) when it cannot be, e.g.
  * the directory is missing or not writable. */
-struct results *results_open(const struct group *group, const char *path,
+struct results *results_open(const struct comm *comm, const char *path,
                              const struct results_layout *layout, struct error *err);
 
 bool results_add(struct results *results, const struct results_point *point, struct error *err);

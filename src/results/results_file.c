@@ -29,15 +29,15 @@ static bool open_on_all(struct results_file *file, const char *path, struct erro
     struct replacement_token token = {{0}};
     if (file->writers.rank == 0)
         replacement_begin(&file->target, path, &token, err);
-    if (!group_agree(&file->writers, err))
+    if (!comm_agree(&file->writers, err))
         return false;
-    group_broadcast(&file->writers, &token, sizeof token);
+    comm_broadcast(&file->writers, &token, sizeof token);
     if (file->writers.rank != 0)
         replacement_join(&file->target, path, &token, err);
-    return group_agree(&file->writers, err);
+    return comm_agree(&file->writers, err);
 }
 
-bool results_file_create(struct results_file *file, const struct group *writers, const char *path,
+bool results_file_create(struct results_file *file, const struct comm *writers, const char *path,
                          struct error *err)
 {
     *file =
@@ -91,7 +91,7 @@ bool results_file_reserve(struct results_file *file, uint64_t bytes, struct erro
 {
     if (file->writers.rank == 0 && err->code == ERROR_NONE)
         reserve(file, bytes, err);
-    return group_agree(&file->writers, err);
+    return comm_agree(&file->writers, err);
 }
 
 /* HDF5 does not tell why a write failed. */
@@ -116,7 +116,7 @@ bool results_file_agree(struct results_file *file, bool good, struct error *err)
 {
     if (!good)
         fail(file, guess_why(file), err);
-    bool alone, agreed = group_agree_within(&file->writers, PATIENCE_S, err, &alone);
+    bool alone, agreed = comm_agree_within(&file->writers, PATIENCE_S, err, &alone);
     if (alone)
         end_alone(file, err);
     return agreed;
@@ -156,7 +156,7 @@ bool results_file_finish(struct results_file *file, const struct results_complet
         return false;
     if (file->writers.rank == 0 && complete(file, completion, err))
         publish(file, err);
-    return group_agree(&file->writers, err);
+    return comm_agree(&file->writers, err);
 }
 
 void results_file_drop(struct results_file *file)

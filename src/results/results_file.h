@@ -9,7 +9,7 @@
 #include "support/error.h"
 
 struct results_file {
-    struct group writers;
+    struct comm writers;
     struct replacement target; /* the first writer's is the owner */
     int64_t hdf5;              /* handle of the file, see results_hdf5.h; negative: not open */
     uint64_t reserved; /* bytes from the start that the disk is known to have (first writer) */
@@ -24,7 +24,7 @@ struct results_completion {
 };
 
 /* False with `err`: nothing was created. results_file_drop() must be called in any case. */
-bool results_file_create(struct results_file *file, const struct group *writers, const char *path,
+bool results_file_create(struct results_file *file, const struct comm *writers, const char *path,
                          struct error *err);
 
 /* Makes sure that `bytes` more than now can be written, so that a full disk is told before HDF5

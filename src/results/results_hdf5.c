@@ -32,11 +32,11 @@ static MPI_Info new_hints(void)
     return hints;
 }
 
-static hid_t access_of(const struct group *group)
+static hid_t access_of(const struct comm *comm)
 {
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     MPI_Info hints = new_hints();
-    H5Pset_fapl_mpio(access, group->comm, hints);
+    H5Pset_fapl_mpio(access, comm->comm, hints);
     MPI_Info_free(&hints);
     H5Pset_fclose_degree(access, H5F_CLOSE_STRONG);
     H5Pset_coll_metadata_write(access, true);
@@ -44,9 +44,9 @@ static hid_t access_of(const struct group *group)
     return access;
 }
 
-int64_t hdf5_file_create(const struct group *group, const char *path)
+int64_t hdf5_file_create(const struct comm *comm, const char *path)
 {
-    hid_t access = access_of(group);
+    hid_t access = access_of(comm);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     H5Pclose(access);
     return file;

@@ -47,7 +47,7 @@ struct hdf5_box {
 void hdf5_start(void);
 
 /* Replaces `path`. */
-int64_t hdf5_file_create(const struct group *group, const char *path);
+int64_t hdf5_file_create(const struct comm *comm, const char *path);
 /* Opens what was written, for this process alone: the calls on it are local. Only so can texts of
  * datasets be written (hdf5_texts_write()), which parallel HDF5 refuses. */
 int64_t hdf5_file_open_alone(const char *path);

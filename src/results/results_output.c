@@ -58,7 +58,7 @@ bool results_output_open(struct results *results, const uint64_t dims[4], struct
 {
     if (results->team.writes)
         open_dataset(results, dims, err);
-    return group_agree(&results->team.all, err);
+    return comm_agree(&results->team.all, err);
 }
 
 /* Of the writers, whose first is process 0. */
@@ -79,7 +79,7 @@ bool results_output_put(struct results *results, const uint64_t start[4], const 
 {
     if (results->team.writes)
         put(results, start, count, data, err);
-    return group_agree(&results->team.all, err);
+    return comm_agree(&results->team.all, err);
 }
 
 void results_output_close(struct results *results)

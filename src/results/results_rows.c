@@ -229,7 +229,7 @@ static void collect(const struct results *results, struct collection *collection
     collection->next = memory_new(team->members.size, sizeof *collection->next);
     if (team->writes)
         collection->blocks = memory_new(find_blocks(results, collection), 1);
-    group_gather(&team->members, results->block, results->block_bytes, collection->blocks);
+    comm_gather(&team->members, results->block, results->block_bytes, collection->blocks);
     if (team->writes)
         find_blocks(results, collection);
 }
@@ -305,5 +305,5 @@ bool results_rows_flush(struct results *results, struct error *err)
     free_collection(&collection);
     results->written += results->waiting;
     results->waiting = 0;
-    return group_agree(&results->team.all, err);
+    return comm_agree(&results->team.all, err);
 }

@@ -8,16 +8,16 @@
 #include "pdes/transport/comm.h"
 
 struct results_team {
-    struct group all;
-    struct group members; /* of this process's team; the first is its writer */
-    struct group writers; /* only where `writes` */
+    struct comm all;
+    struct comm members; /* of this process's team; the first is its writer */
+    struct comm writers; /* only where `writes` */
     bool writes;
     uint32_t first_cube, cubes; /* of the team */
     uint32_t *member_cubes;     /* [members.size], in order */
 };
 
 /* `first_cube` and `cubes`: this process's block. Collective over `all`. */
-void results_team_form(struct results_team *team, const struct group *all, uint32_t first_cube,
+void results_team_form(struct results_team *team, const struct comm *all, uint32_t first_cube,
                        uint32_t cubes);
 
 /* Frees. `together`: the call is collective, and communicators are freed as well. */

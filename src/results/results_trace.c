@@ -95,13 +95,13 @@ static bool make_trace_group(struct results *results)
 static void count_records(struct trace_writer *writer)
 {
     const struct results_layout *layout = &writer->results->layout;
-    const struct group *group = &writer->results->team.all;
+    const struct comm *comm = &writer->results->team.all;
     uint64_t *mine = memory_new(layout->local_cubes, sizeof *mine);
     for (uint32_t i = 0; i < layout->local_cubes; i++)
         mine[i] = spool_count(writer->spool, i);
     writer->counts = memory_new(layout->cubes, sizeof *writer->counts);
-    group_gather(group, mine, layout->local_cubes * sizeof *mine, writer->counts);
-    group_broadcast(group, writer->counts, layout->cubes * sizeof *writer->counts);
+    comm_gather(comm, mine, layout->local_cubes * sizeof *mine, writer->counts);
+    comm_broadcast(comm, writer->counts, layout->cubes * sizeof *writer->counts);
     memory_free(mine);
 }
 
@@ -186,7 +186,7 @@ static bool open_writer(struct trace_writer *writer, uint64_t point, struct erro
     spool_finish(writer->spool, err);
     if (writer->results->team.writes)
         make_group(writer, point, err);
-    return group_agree(&writer->results->team.all, err);
+    return comm_agree(&writer->results->team.all, err);
 }
 
 static void close_writer(struct trace_writer *writer)
@@ -244,8 +244,8 @@ static void collect_slice(struct trace_writer *writer, struct range slice, struc
 {
     uint64_t count = overlap(writer->mine, slice);
     read_part(writer, count, err);
-    group_gather(&writer->results->team.members, writer->part, count * sizeof *writer->part,
-                 writer->slice);
+    comm_gather(&writer->results->team.members, writer->part, count * sizeof *writer->part,
+                writer->slice);
 }
 
 /* The most that all slices of this turn take in the file: their chunks. Collective over the
@@ -253,7 +253,7 @@ static void collect_slice(struct trace_writer *writer, struct range slice, struc
 static uint64_t turn_bytes(const struct trace_writer *writer, struct range slice)
 {
     uint64_t touched = blocks_touched(slice, CHUNK_RECORDS);
-    uint64_t chunks = group_sum(&writer->results->file.writers, touched);
+    uint64_t chunks = comm_sum(&writer->results->file.writers, touched);
     if (chunks > chunk_count(writer))
         chunks = chunk_count(writer);
     return chunks * (chunk_records(writer) * sizeof(struct trace_record) + CHUNK_BYTES);
@@ -277,7 +277,7 @@ static bool take_turn(struct trace_writer *writer, struct error *err)
     if (writer->results->team.writes)
         write_slice(writer, slice, err);
     writer->team.first = slice.end;
-    return group_agree(&writer->results->team.all, err);
+    return comm_agree(&writer->results->team.all, err);
 }
 
 static struct trace_record *new_records(struct range range)
@@ -289,7 +289,7 @@ static struct trace_record *new_records(struct range range)
 static bool write_commands(struct trace_writer *writer, struct error *err)
 {
     uint64_t turns =
-        group_max(&writer->results->team.all, blocks_touched(writer->team, SLICE_RECORDS));
+        comm_max(&writer->results->team.all, blocks_touched(writer->team, SLICE_RECORDS));
     writer->part = new_records(writer->mine);
     if (writer->results->team.writes)
         writer->slice = new_records(writer->team);

@@ -77,21 +77,21 @@ static uint32_t collect(struct cube *const *cubes, uint32_t count, uint32_t pes,
     return found;
 }
 
-bool deadlock_check(const struct group *group, const char *kernel, struct cube *const *cubes,
+bool deadlock_check(const struct comm *comm, const char *kernel, struct cube *const *cubes,
                     uint32_t count, uint32_t pes, struct error *err)
 {
     struct pe_wait *mine = memory_new((size_t)count * pes, sizeof *mine);
     uint32_t found = collect(cubes, count, pes, mine);
-    uint64_t total = group_sum(group, found);
+    uint64_t total = comm_sum(comm, found);
     if (total > 0) {
-        struct pe_wait *all = memory_new(group->rank == 0 ? total : 1, sizeof *all);
-        group_gather(group, mine, found * sizeof *mine, all);
-        if (group->rank == 0)
+        struct pe_wait *all = memory_new(comm->rank == 0 ? total : 1, sizeof *all);
+        comm_gather(comm, mine, found * sizeof *mine, all);
+        if (comm->rank == 0)
             report(all, (uint32_t)total, kernel, err);
         memory_free(all);
     } else {
         check_leftovers(cubes, count, err);
     }
     memory_free(mine);
-    return group_agree(group, err);
+    return comm_agree(comm, err);
 }

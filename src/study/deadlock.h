@@ -7,7 +7,7 @@
 
 /* Collective. False with the same `err` on all processes: the cycle of waits of the unfinished PEs,
  * or else a message that no recv took. */
-bool deadlock_check(const struct group *group, const char *kernel, struct cube *const *cubes,
+bool deadlock_check(const struct comm *comm, const char *kernel, struct cube *const *cubes,
                     uint32_t count, uint32_t pes, struct error *err);
 
 #endif

@@ -31,7 +31,7 @@ static const struct {
 };
 
 /* Of one kernel in all cases; the context decides nothing of it. */
-static uint32_t looked_at(const struct hw_params *params, const struct study_options *one)
+static uint32_t looked_at(const struct machine_params *params, const struct study_options *one)
 {
     uint32_t seen = 0;
     for (uint32_t number = 1; number <= CASES; number++) {
@@ -82,7 +82,7 @@ static bool refuse(const struct study_options *options, uint32_t idle, struct er
                      names[first].name, list);
 }
 
-bool effect_check(const struct hw_params *params, const struct study_options *options,
+bool effect_check(const struct machine_params *params, const struct study_options *options,
                   struct error *err)
 {
     uint32_t idle = options->given;

@@ -8,7 +8,7 @@
 
 /* Whether some kernel in some case looks at each option of options->given; otherwise ERROR_USAGE
  * that names the option and the kernels. `options` must have passed plan_check(). */
-bool effect_check(const struct hw_params *params, const struct study_options *options,
+bool effect_check(const struct machine_params *params, const struct study_options *options,
                   struct error *err);
 
 #endif

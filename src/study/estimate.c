@@ -162,7 +162,7 @@ static struct walk of_cubes(const struct sample *sample, uint64_t cubes)
     return all;
 }
 
-static void add_machine(const struct hw_params *params, uint64_t cubes, uint64_t busy,
+static void add_machine(const struct machine_params *params, uint64_t cubes, uint64_t busy,
                         uint32_t points, struct estimate *estimate)
 {
     uint64_t pes = grid_size(params->geometry.pes), all = geometry_cubes(&params->geometry);
@@ -177,8 +177,9 @@ static void add_machine(const struct hw_params *params, uint64_t cubes, uint64_t
     estimate->bytes[ESTIMATE_RESULTS] = cubes * result + points * sizeof(struct point_summary);
 }
 
-struct estimate estimate_case(const struct hw_params *params, const struct study_options *options,
-                              uint32_t case_number, uint32_t points, uint32_t ranks)
+struct estimate estimate_case(const struct machine_params *params,
+                              const struct study_options *options, uint32_t case_number,
+                              uint32_t points, uint32_t ranks)
 {
     struct problem problem;
     struct estimate estimate = {.total = 0};
@@ -274,7 +275,7 @@ static bool check(const struct estimate *estimate, uint32_t here, struct error *
            check_mappings(estimate, err);
 }
 
-bool estimate_check(const struct hw_params *params, const struct study_options *options,
+bool estimate_check(const struct machine_params *params, const struct study_options *options,
                     uint32_t ranks, uint32_t here, struct error *err)
 {
     uint64_t context = longest(options);

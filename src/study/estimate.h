@@ -33,13 +33,14 @@ struct estimate {
 
 /* The point of `options` (one kernel, plan.h) with the largest context, one of `points`; `ranks`
  * processes share the machine. Runs a sample of the kernel's programs, without simulating them. */
-struct estimate estimate_case(const struct hw_params *params, const struct study_options *options,
-                              uint32_t case_number, uint32_t points, uint32_t ranks);
+struct estimate estimate_case(const struct machine_params *params,
+                              const struct study_options *options, uint32_t case_number,
+                              uint32_t points, uint32_t ranks);
 
 /* Whether a run of `ranks` processes, `here` of them on this node, has the memory it needs;
  * otherwise ERROR_USAGE, with what takes the most of it. `options` must have passed plan_check().
  * Not collective: nodes may differ. */
-bool estimate_check(const struct hw_params *params, const struct study_options *options,
+bool estimate_check(const struct machine_params *params, const struct study_options *options,
                     uint32_t ranks, uint32_t here, struct error *err);
 
 #endif

@@ -39,7 +39,7 @@ static struct value_source *file_source_new(struct tensors *tensors, uint32_t di
     return &file->base;
 }
 
-static bool check_kernel(const struct tensors *tensors, const struct hw_params *params,
+static bool check_kernel(const struct tensors *tensors, const struct machine_params *params,
                          const struct study_options *options, struct error *err)
 {
     for (uint32_t i = 0; i < options->contexts_count; i++) {
@@ -59,7 +59,7 @@ static bool check_kernel(const struct tensors *tensors, const struct hw_params *
     return true;
 }
 
-static bool check_shapes(const struct tensors *tensors, const struct hw_params *params,
+static bool check_shapes(const struct tensors *tensors, const struct machine_params *params,
                          const struct study_options *options, struct error *err)
 {
     for (uint32_t i = 0; i < plan_kernels(options); i++) {
@@ -75,12 +75,12 @@ bool inputs_probe(const struct study_options *options, struct error *err)
     return options->tensors == NULL || tensors_probe(options->tensors, err);
 }
 
-struct value_source *inputs_new(const struct group *group, const struct hw_params *params,
+struct value_source *inputs_new(const struct comm *comm, const struct machine_params *params,
                                 const struct study_options *options, struct error *err)
 {
     uint32_t dim = (uint32_t)params->model.head_dim;
     blas_start(err);
-    if (!group_agree(group, err))
+    if (!comm_agree(comm, err))
         return NULL;
     if (options->tensors == NULL)
         return generator_new(options->seed, dim);
@@ -88,13 +88,13 @@ struct value_source *inputs_new(const struct group *group, const struct hw_param
     struct tensors *tensors = tensors_open(options->tensors, err);
     if (tensors != NULL && !input_identify(options->tensors, &identity, err))
         error_context(err, "--tensors: %.200s", options->tensors);
-    bool good = same_file(group, "tensors", options->tensors, &identity, err);
+    bool good = same_file(comm, "tensors", options->tensors, &identity, err);
     if (good)
         check_shapes(tensors, params, options, err);
-    good = group_agree(group, err);
+    good = comm_agree(comm, err);
     for (uint32_t which = 0; good && which < TENSORS_IN_FILE; which++) {
-        tensors_check_finite(tensors, which, group->rank, group->size, err);
-        good = group_agree(group, err);
+        tensors_check_finite(tensors, which, comm->rank, comm->size, err);
+        good = comm_agree(comm, err);
     }
     if (good)
         return file_source_new(tensors, dim);
@@ -103,7 +103,7 @@ struct value_source *inputs_new(const struct group *group, const struct hw_param
     return NULL;
 }
 
-bool inputs_check(const struct hw_params *params, const struct study_options *options,
+bool inputs_check(const struct machine_params *params, const struct study_options *options,
                   struct error *err)
 {
     if (options->tensors == NULL)

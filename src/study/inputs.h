@@ -13,12 +13,12 @@ bool inputs_probe(const struct study_options *options, struct error *err);
 /* Ended by value_source_free(). With a file every process opens it, and it is checked as by
  * inputs_check(), the work shared, and that it is the same file everywhere (same.h): NULL with the
  * same `err` on all processes when it is refused. Collective. */
-struct value_source *inputs_new(const struct group *group, const struct hw_params *params,
+struct value_source *inputs_new(const struct comm *comm, const struct machine_params *params,
                                 const struct study_options *options, struct error *err);
 
 /* Whether the file, if there is one, can be read, has the shapes of each of the study's contexts
  * and finite numbers only. Not collective, and without MPI. Probes the file itself. */
-bool inputs_check(const struct hw_params *params, const struct study_options *options,
+bool inputs_check(const struct machine_params *params, const struct study_options *options,
                   struct error *err);
 
 #endif

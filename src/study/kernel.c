@@ -16,29 +16,29 @@ static bool is_file(const char *name)
 }
 
 /* Every process opens the object, once, and all have the same one. */
-static const struct tl_kernel_info *load_same(const struct group *group, const char *name,
+static const struct tl_kernel_info *load_same(const struct comm *comm, const char *name,
                                               struct error *err)
 {
     struct input_identity identity = {0, 0};
     const struct tl_kernel_info *info = NULL;
     if (!input_identify(name, &identity, err))
         error_context(err, "--kernel: %.200s", name);
-    if (group != NULL)
-        same_file(group, "kernel", name, &identity, err);
+    if (comm != NULL)
+        same_file(comm, "kernel", name, &identity, err);
     if (err->code == ERROR_NONE)
         info = object_load(name, err);
-    if (group != NULL)
-        same_agree(group, err);
+    if (comm != NULL)
+        same_agree(comm, err);
     return err->code == ERROR_NONE ? info : NULL;
 }
 
-bool kernels_load(const struct group *group, struct study_options *options, struct error *err)
+bool kernels_load(const struct comm *comm, struct study_options *options, struct error *err)
 {
     options->objects =
         memory_resize(options->objects, options->kernels_count, sizeof(struct tl_kernel_info *));
     for (uint32_t i = 0; i < options->kernels_count; i++) {
         bool file = is_file(options->kernels[i]);
-        options->objects[i] = file ? load_same(group, options->kernels[i], err) : NULL;
+        options->objects[i] = file ? load_same(comm, options->kernels[i], err) : NULL;
         if (err->code != ERROR_NONE)
             return false;
     }

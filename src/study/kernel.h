@@ -16,7 +16,7 @@ void kernel_names_free(struct study_options *options);
 /* Opens those of options->kernels that are files, once; they stay to the end of the program. All
  * processes have equal ones, or all have the same `err` (ERROR_USAGE). Collective; `group` NULL:
  * for one process, without MPI. Called before anything resolves. */
-bool kernels_load(const struct group *group, struct study_options *options, struct error *err);
+bool kernels_load(const struct comm *comm, struct study_options *options, struct error *err);
 
 /* Of options->kernel, or else the phase's; lives to the end of the program. NULL with ERROR_USAGE
  * when there is none, or when it contradicts --phase or --case. */

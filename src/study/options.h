@@ -44,7 +44,7 @@ struct study_options {
     const char *tensors; /* file with Q, K and V; NULL: generated from the seed */
     uint64_t seed;
     enum transport_choice transport;
-    uint32_t ranks_here, processors; /* of this node (group_census()) */
+    uint32_t ranks_here, processors; /* of this node (comm_census()) */
     enum lookahead_kind lookahead;   /* what promises are made from */
     const char *output;
     const volatile sig_atomic_t *stop; /* non-zero: end early */

@@ -48,7 +48,7 @@ struct study_options plan_options(const struct study_options *options, uint32_t 
     return one;
 }
 
-bool plan_check(const struct hw_params *params, const struct study_options *options,
+bool plan_check(const struct machine_params *params, const struct study_options *options,
                 struct error *err)
 {
     for (uint32_t i = 0; i < plan_kernels(options); i++) {
@@ -109,7 +109,7 @@ bool plan_error(const struct plan_point *at, struct error *err)
     return at->case_number == 0 ? false : error_context(err, "case %u", at->case_number);
 }
 
-uint32_t plan_groups(const struct hw_params *params, const struct study_options *options)
+uint32_t plan_groups(const struct machine_params *params, const struct study_options *options)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < plan_kernels(options); i++) {

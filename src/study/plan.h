@@ -19,7 +19,7 @@ uint32_t plan_kernels(const struct study_options *options);
 struct study_options plan_options(const struct study_options *options, uint32_t kernel);
 
 /* problem_check() of every kernel. */
-bool plan_check(const struct hw_params *params, const struct study_options *options,
+bool plan_check(const struct machine_params *params, const struct study_options *options,
                 struct error *err);
 
 /* How many points, and the `index`-th one. */
@@ -30,6 +30,6 @@ struct plan_point plan_point(const struct study_options *options, uint32_t index
 bool plan_error(const struct plan_point *at, struct error *err);
 
 /* CUBE groups of the kernel that has the most. `options` must have passed plan_check(). */
-uint32_t plan_groups(const struct hw_params *params, const struct study_options *options);
+uint32_t plan_groups(const struct machine_params *params, const struct study_options *options);
 
 #endif

@@ -45,21 +45,21 @@ static struct value_engine *load_values(const struct problem *problem, struct va
     return values;
 }
 
-void point_init(struct point *point, const struct group *group, const struct problem *problem,
+void point_init(struct point *point, const struct comm *comm, const struct problem *problem,
                 struct transport *transport, const struct study_options *options,
                 struct spool *trace, struct value_source *source)
 {
-    const struct hw_params *params = problem->params;
+    const struct machine_params *params = problem->params;
     struct engine_config config = {
         .lps = geometry_cubes(&params->geometry),
-        .unit_bits = HW_UNIT_BITS,
+        .unit_bits = MACHINE_UNIT_BITS,
         .model = cube_model(),
         .transport = transport,
         .stop = options->stop,
         .queue = QUEUE_DEFAULT,
         .crowded = options->ranks_here > options->processors,
     };
-    *point = (struct point){.group = group,
+    *point = (struct point){.comm = comm,
                             .problem = problem,
                             .source = source,
                             .stop = options->stop,
@@ -99,13 +99,13 @@ enum engine_result point_run(struct point *point, struct error *err)
     enum engine_result result = engine_run(point->engine, err);
     if (result != ENGINE_DONE)
         return result;
-    bool clean = deadlock_check(point->group, point->problem->kernel->name, point->cubes,
+    bool clean = deadlock_check(point->comm, point->problem->kernel->name, point->cubes,
                                 point->count, point->problem->launch.pes, err);
     return clean ? ENGINE_DONE : ENGINE_FAILED;
 }
 
 static struct cube_footprint room_of(const struct footprint *footprints,
-                                     const struct hw_params *params)
+                                     const struct machine_params *params)
 {
     unsigned __int128 layer = 0;
     for (uint32_t pe = 0; pe < grid_size(params->geometry.pes); pe++)

@@ -12,7 +12,7 @@
 
 /* The machine of a point. */
 struct point {
-    const struct group *group;
+    const struct comm *comm;
     const struct problem *problem;
     struct engine *engine;
     const struct study_options *options;
@@ -35,7 +35,7 @@ struct measurement {
 
 /* Builds the machine and loads the programs. `trace` NULL records nothing. `source` (borrowed)
  * NULL: commands take time and compute nothing. Collective. */
-void point_init(struct point *point, const struct group *group, const struct problem *problem,
+void point_init(struct point *point, const struct comm *comm, const struct problem *problem,
                 struct transport *transport, const struct study_options *options,
                 struct spool *trace, struct value_source *source);
 void point_fini(struct point *point);

@@ -85,7 +85,8 @@ static bool check_queries(const struct study_options *options, struct error *err
 }
 
 /* Whether the tensors of all requests have addresses in one share, with room to spare. */
-static bool check_addresses(const struct hw_params *params, const struct study_options *options,
+static bool check_addresses(const struct machine_params *params,
+                            const struct study_options *options,
                             const struct tl_kernel_info *kernel, struct error *err)
 {
     uint64_t longest = 0, requests = options->batch ? options->batch : kernel->batch, bytes;
@@ -103,7 +104,7 @@ static bool check_addresses(const struct hw_params *params, const struct study_o
 }
 
 /* Whether the kernel can run in every case that is asked for and at every context. */
-static bool check_kernel(const struct hw_params *params, const struct study_options *options,
+static bool check_kernel(const struct machine_params *params, const struct study_options *options,
                          struct error *err)
 {
     char why[ERROR_TEXT_BYTES];
@@ -122,7 +123,7 @@ static bool check_kernel(const struct hw_params *params, const struct study_opti
     return true;
 }
 
-bool problem_check(const struct hw_params *params, const struct study_options *options,
+bool problem_check(const struct machine_params *params, const struct study_options *options,
                    struct error *err)
 {
     const struct tl_kernel_info *kernel = kernel_resolve(options, err);
@@ -151,7 +152,7 @@ static void set_model(struct problem *problem, const struct study_options *optio
                       uint64_t context)
 {
     struct tl_launch *launch = &problem->launch;
-    const struct hw_params *params = problem->params;
+    const struct machine_params *params = problem->params;
     launch->context = context;
     launch->message = options->message;
     launch->batch = options->batch           ? options->batch
@@ -198,7 +199,7 @@ static void set_form(struct problem *problem, const struct study_options *option
     launch->tile = options->tile;
 }
 
-void problem_init(struct problem *problem, const struct hw_params *params,
+void problem_init(struct problem *problem, const struct machine_params *params,
                   const struct study_options *options, uint32_t case_number, uint64_t context)
 {
     struct error ignored = {ERROR_NONE, ""};

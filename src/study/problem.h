@@ -12,7 +12,7 @@
 #define NO_GROUP UINT32_MAX
 
 struct problem {
-    const struct hw_params *params;
+    const struct machine_params *params;
     const struct tl_kernel_info *kernel;
     uint32_t case_number; /* 1 to 4; 0: the kernel has a placement of its own */
     struct grid group;    /* of CUBEs */
@@ -21,12 +21,12 @@ struct problem {
 };
 
 /* Checks what machine and kernel decide: kernel, group size, context, queries, scratch. */
-bool problem_check(const struct hw_params *params, const struct study_options *options,
+bool problem_check(const struct machine_params *params, const struct study_options *options,
                    struct error *err);
 
 /* `options` must have passed problem_check(); `case_number` is ignored by a kernel with a placement
  * of its own. */
-void problem_init(struct problem *problem, const struct hw_params *params,
+void problem_init(struct problem *problem, const struct machine_params *params,
                   const struct study_options *options, uint32_t case_number, uint64_t context);
 
 /* The group a CUBE belongs to, NO_GROUP when it is left over, and its number in the group. */

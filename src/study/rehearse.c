@@ -38,22 +38,22 @@ static bool rehearse_cube(struct tl_rehearsal *rehearsal, const struct problem *
 }
 
 /* The CUBEs of this process, of one point. */
-static bool rehearse_point(struct tl_rehearsal *rehearsal, const struct group *group,
-                           const struct hw_params *params, const struct plan_point *at,
+static bool rehearse_point(struct tl_rehearsal *rehearsal, const struct comm *comm,
+                           const struct machine_params *params, const struct plan_point *at,
                            struct error *err)
 {
     uint32_t first = 0, count = geometry_cubes(&params->geometry);
     struct problem problem;
     problem_init(&problem, params, &at->options, at->case_number, at->context);
-    if (group != NULL)
-        engine_block(count, group->size, group->rank, &first, &count);
+    if (comm != NULL)
+        engine_block(count, comm->size, comm->rank, &first, &count);
     for (uint32_t i = 0; i < count && !stopped(&at->options); i++)
         if (!rehearse_cube(rehearsal, &problem, &at->options, first + i, err))
             return plan_error(at, err);
     return true;
 }
 
-bool rehearse(const struct group *group, const struct hw_params *params,
+bool rehearse(const struct comm *comm, const struct machine_params *params,
               const struct study_options *options, struct error *err)
 {
     struct tl_rehearsal *rehearsal = tl_rehearsal_new();
@@ -61,9 +61,9 @@ bool rehearse(const struct group *group, const struct hw_params *params,
     bool good = true;
     for (uint32_t i = 0; good && i < points; i++) {
         struct plan_point at = plan_point(options, i);
-        good = rehearse_point(rehearsal, group, params, &at, err);
-        if (group != NULL)
-            good = group_agree(group, err);
+        good = rehearse_point(rehearsal, comm, params, &at, err);
+        if (comm != NULL)
+            good = comm_agree(comm, err);
     }
     tl_rehearsal_free(rehearsal);
     return good;

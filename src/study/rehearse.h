@@ -13,7 +13,7 @@
  * REHEARSE_COMMANDS that its PE has only the beginning is recorded. Collective; with NULL the
  * caller is alone, without MPI. Ended early, and true, when the options say stop. `options` must
  * have passed plan_check(). */
-bool rehearse(const struct group *group, const struct hw_params *params,
+bool rehearse(const struct comm *comm, const struct machine_params *params,
               const struct study_options *options, struct error *err);
 
 /* Commands of all PEs of a point. */

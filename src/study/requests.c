@@ -119,13 +119,13 @@ bool requests_read(const char *path, struct study_options *options, struct error
     return good;
 }
 
-void requests_broadcast(const struct group *group, struct study_options *options)
+void requests_broadcast(const struct comm *comm, struct study_options *options)
 {
     uint32_t count = options->batch;
-    group_broadcast(group, &count, sizeof count);
+    comm_broadcast(comm, &count, sizeof count);
     uint64_t *lengths = memory_new(count, sizeof *lengths);
-    if (group->rank == 0)
+    if (comm->rank == 0)
         memcpy(lengths, options->request_contexts, count * sizeof *lengths);
-    group_broadcast(group, lengths, count * sizeof *lengths);
+    comm_broadcast(comm, lengths, count * sizeof *lengths);
     adopt(options, lengths, count);
 }

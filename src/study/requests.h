@@ -25,6 +25,6 @@ bool requests_parse(const char *label, const char *text, size_t bytes, uint64_t 
 bool requests_read(const char *path, struct study_options *options, struct error *err);
 
 /* Process 0's lengths become those of all. Collective. */
-void requests_broadcast(const struct group *group, struct study_options *options);
+void requests_broadcast(const struct comm *comm, struct study_options *options);
 
 #endif

@@ -24,8 +24,8 @@
 #include "support/text.h"
 
 struct study {
-    const struct group *group;
-    const struct hw_params *params;
+    const struct comm *comm;
+    const struct machine_params *params;
     const struct study_options *options;
     struct study_report *report;
     struct transport *transport;
@@ -67,7 +67,7 @@ void study_list_kernels(FILE *out)
 
 /* The memory of the kernel's points of this case, at most: looked for once, in the row of the
  * largest context, as there may be many contexts. */
-static uint64_t memory_of(const struct hw_params *params, const struct study_options *options,
+static uint64_t memory_of(const struct machine_params *params, const struct study_options *options,
                           const struct plan_point *at, uint32_t ranks, uint64_t known[CASES + 1])
 {
     struct study_options one = at->options;
@@ -79,7 +79,7 @@ static uint64_t memory_of(const struct hw_params *params, const struct study_opt
     return *bytes;
 }
 
-void study_list_points(const struct hw_params *params, const struct study_options *options,
+void study_list_points(const struct machine_params *params, const struct study_options *options,
                        uint32_t ranks, FILE *out)
 {
     uint64_t memory[CASES + 1] = {0};
@@ -100,7 +100,7 @@ void study_list_points(const struct hw_params *params, const struct study_option
     }
 }
 
-uint32_t study_cubes(const struct hw_params *params)
+uint32_t study_cubes(const struct machine_params *params)
 {
     return geometry_cubes(&params->geometry);
 }
@@ -154,7 +154,7 @@ static bool keep(struct study *study, struct point *point)
     };
     if (result.trace != NULL)
         spool_finish(study->spool, study->err);
-    ok = group_agree(study->group, study->err) && ok &&
+    ok = comm_agree(study->comm, study->err) && ok &&
          results_add(study->results, &result, study->err);
     report->count += ok;
     report->wrong += ok && summary->verified && !summary->verify_passed;
@@ -162,8 +162,8 @@ static bool keep(struct study *study, struct point *point)
     report->run.rounds += measurement.stats.rounds;
     report->run.messages += measurement.stats.messages;
     report->run.message_bytes += measurement.stats.message_bytes;
-    report->run.busiest_events += group_max(study->group, measurement.stats.lp_events_max);
-    report->run.critical_events += group_max(study->group, measurement.stats.critical_events);
+    report->run.busiest_events += comm_max(study->comm, measurement.stats.lp_events_max);
+    report->run.critical_events += comm_max(study->comm, measurement.stats.critical_events);
     report->run.model_s.most += measurement.stats.model_s;
     report->run.sync_s.most += measurement.stats.sync_s;
     report->run.model_processor_s.most += measurement.stats.model_processor_s;
@@ -181,12 +181,12 @@ static enum study_status run_point(struct study *study, uint32_t index)
     struct point point;
     const struct plan_point at = plan_point(options, index);
     problem_init(&problem, study->params, &at.options, at.case_number, at.context);
-    if (options->progress && study->group->rank == 0)
+    if (options->progress && study->comm->rank == 0)
         options->progress(index, plan_points(options), problem.kernel->name, at.case_number,
                           at.context);
     bool traced = records_commands(options, at.context);
     spool_reset(study->spool);
-    point_init(&point, study->group, &problem, study->transport, &at.options,
+    point_init(&point, study->comm, &problem, study->transport, &at.options,
                traced ? study->spool : NULL, study->source);
     enum engine_result result = point_run(&point, study->err);
     enum study_status status = result == ENGINE_STOPPED ? STUDY_STOPPED : STUDY_FAILED;
@@ -198,8 +198,8 @@ static enum study_status run_point(struct study *study, uint32_t index)
 
 static bool open_output(struct study *study, const char *config_text)
 {
-    const struct hw_params *params = study->params;
-    const struct group *group = study->group;
+    const struct machine_params *params = study->params;
+    const struct comm *comm = study->comm;
     study->groups = plan_groups(params, study->options);
     struct results_layout layout = {
         .version = AHBM_VERSION,
@@ -215,50 +215,50 @@ static bool open_output(struct study *study, const char *config_text)
         .scalars = study->scalars,
         .scalars_count = summary_scalars(study->scalars),
     };
-    engine_block(layout.cubes, group->size, group->rank, &layout.first_cube, &layout.local_cubes);
-    study->results = results_open(group, study->options->output, &layout, study->err);
+    engine_block(layout.cubes, comm->size, comm->rank, &layout.first_cube, &layout.local_cubes);
+    study->results = results_open(comm, study->options->output, &layout, study->err);
     if (study->results == NULL)
         return false;
     char *folder = replacement_folder(study->options->output);
     study->spool = spool_new(folder, layout.local_cubes, study->err);
     memory_free(folder);
-    return group_agree(group, study->err);
+    return comm_agree(comm, study->err);
 }
 
 /* `most` is this process's; the spread over all afterwards. */
-static void spread_over(const struct group *group, struct spread *spread)
+static void spread_over(const struct comm *comm, struct spread *spread)
 {
     uint64_t nanoseconds = (uint64_t)(1e9 * spread->most);
-    spread->least = 1e-9 * (double)group_min(group, nanoseconds);
-    spread->mean = 1e-9 * (double)group_sum(group, nanoseconds) / group->size;
-    spread->most = 1e-9 * (double)group_max(group, nanoseconds);
+    spread->least = 1e-9 * (double)comm_min(comm, nanoseconds);
+    spread->mean = 1e-9 * (double)comm_sum(comm, nanoseconds) / comm->size;
+    spread->most = 1e-9 * (double)comm_max(comm, nanoseconds);
 }
 
 /* This process's facts become the run's. */
-static void total(const struct group *group, struct study_run_facts *run, double start)
+static void total(const struct comm *comm, struct study_run_facts *run, double start)
 {
-    run->events = group_sum(group, run->events);
-    run->messages = group_sum(group, run->messages);
-    run->message_bytes = group_sum(group, run->message_bytes);
-    run->peak_rss_bytes = group_max(group, peak_rss_bytes());
+    run->events = comm_sum(comm, run->events);
+    run->messages = comm_sum(comm, run->messages);
+    run->message_bytes = comm_sum(comm, run->message_bytes);
+    run->peak_rss_bytes = comm_max(comm, peak_rss_bytes());
     struct spread wall = {.most = clock_wall() - start};
-    spread_over(group, &wall);
+    spread_over(comm, &wall);
     run->wall_s = wall.most;
-    spread_over(group, &run->model_s);
-    spread_over(group, &run->sync_s);
-    spread_over(group, &run->model_processor_s);
-    spread_over(group, &run->output_s);
+    spread_over(comm, &run->model_s);
+    spread_over(comm, &run->sync_s);
+    spread_over(comm, &run->model_processor_s);
+    spread_over(comm, &run->output_s);
     struct spread verify = {.most = run->verify_s};
-    spread_over(group, &verify);
+    spread_over(comm, &verify);
     run->verify_s = verify.most;
 }
 
 static bool close_output(struct study *study, double start)
 {
     struct study_run_facts *run = &study->report->run;
-    total(study->group, run, start);
+    total(study->comm, run, start);
     struct results_run facts = {
-        .ranks = study->group->size,
+        .ranks = study->comm->size,
         .transport = run->transport,
         .wall_s = run->wall_s,
         .events = run->events,
@@ -286,42 +286,42 @@ static void open_transport(struct study *study)
 {
     struct study_run_facts *run = &study->report->run;
     struct error why;
-    study->transport = transport_open(study->group->comm, study->options->transport, &why);
+    study->transport = transport_open(study->comm->comm, study->options->transport, &why);
     run->transport = study->transport->ops->name;
     if (why.code != ERROR_NONE)
         snprintf(run->transport_note, sizeof run->transport_note, "%.250s", why.text);
 }
 
-/* What is wrong with the whole study is told before any of it runs. `group` NULL: one process alone,
- * without MPI, looks at what `ranks` will do, of which so many are `here`. */
-static bool check(const struct group *group, const struct hw_params *params,
+/* What is wrong with the whole study is told before any of it runs. `group` NULL: one process
+ * alone, without MPI, looks at what `ranks` will do, of which so many are `here`. */
+static bool check(const struct comm *comm, const struct machine_params *params,
                   const struct study_options *options, uint32_t ranks, uint32_t here,
                   struct error *err)
 {
     if (plan_check(params, options, err) && effect_check(params, options, err))
         estimate_check(params, options, ranks, here, err);
-    bool good = group != NULL ? group_agree(group, err) : err->code == ERROR_NONE;
-    return good && rehearse(group, params, options, err);
+    bool good = comm != NULL ? comm_agree(comm, err) : err->code == ERROR_NONE;
+    return good && rehearse(comm, params, options, err);
 }
 
-bool study_check(const struct hw_params *params, const struct study_options *options,
+bool study_check(const struct machine_params *params, const struct study_options *options,
                  uint32_t ranks, uint32_t here, struct error *err)
 {
     return check(NULL, params, options, ranks, here, err) && inputs_check(params, options, err);
 }
 
-enum study_status study_run(const struct group *group, const struct hw_params *params,
+enum study_status study_run(const struct comm *comm, const struct machine_params *params,
                             const char *config_text, const struct study_options *options,
                             struct study_report *report, struct error *err)
 {
     double start = clock_wall();
     struct study study = {
-        .group = group, .params = params, .options = options, .report = report, .err = err};
+        .comm = comm, .params = params, .options = options, .report = report, .err = err};
     *report = (struct study_report){0};
-    if (!check(group, params, options, group->size, options->ranks_here, err))
+    if (!check(comm, params, options, comm->size, options->ranks_here, err))
         return STUDY_FAILED;
     if (options->verify) {
-        study.source = inputs_new(group, params, options, err);
+        study.source = inputs_new(comm, params, options, err);
         if (study.source == NULL)
             return STUDY_FAILED;
     }
@@ -330,7 +330,7 @@ enum study_status study_run(const struct group *group, const struct hw_params *p
     enum study_status status = STUDY_FAILED;
     if (open_output(&study, config_text))
         status = run_all(&study, start);
-    if (status == STUDY_FAILED && options->stop != NULL && group_max(group, *options->stop != 0))
+    if (status == STUDY_FAILED && options->stop != NULL && comm_max(comm, *options->stop != 0))
         status = STUDY_STOPPED; /* verification was broken off, say */
     if (study.results != NULL)
         results_abandon(study.results);

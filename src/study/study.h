@@ -71,7 +71,7 @@ void study_start(void);
 /* Runs all points (plan.h) and writes options->output. Collective. On failure every
  * process has the same `err`; an older output file is untouched. A wrong output of a kernel is a
  * result: the study goes on, and report->wrong counts it. */
-enum study_status study_run(const struct group *group, const struct hw_params *params,
+enum study_status study_run(const struct comm *comm, const struct machine_params *params,
                             const char *config_text, const struct study_options *options,
                             struct study_report *report, struct error *err);
 
@@ -81,7 +81,7 @@ bool study_verdict(const struct study_report *report, struct error *err);
 
 /* What study_run() checks before it simulates: whether every point can be run at all, and each
  * option that was given has an effect. Without MPI. */
-bool study_check(const struct hw_params *params, const struct study_options *options,
+bool study_check(const struct machine_params *params, const struct study_options *options,
                  uint32_t ranks, uint32_t here, struct error *err);
 
 /* Of a kernel's name as much as fits into a table is printed. */
@@ -92,11 +92,11 @@ void study_list_kernels(FILE *out);
 
 /* One line per point, with the memory that each of `ranks` processes needs for it; `options` must
  * have passed study_check(). */
-void study_list_points(const struct hw_params *params, const struct study_options *options,
+void study_list_points(const struct machine_params *params, const struct study_options *options,
                        uint32_t ranks, FILE *out);
 
 /* CUBEs of the machine: the most ranks that can take part. */
-uint32_t study_cubes(const struct hw_params *params);
+uint32_t study_cubes(const struct machine_params *params);
 
 void study_report_fini(struct study_report *report);
 

@@ -79,7 +79,7 @@ static double summary_ratio(uint64_t part, uint64_t whole)
 
 static uint64_t summary_step_macs(const struct problem *problem)
 {
-    const struct hw_params *params = problem->params;
+    const struct machine_params *params = problem->params;
     return params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
 }
 
@@ -174,23 +174,23 @@ static void clear(struct point_summary *summary)
 void summary_make(const struct point *point, const struct measurement *measurement,
                   struct point_summary *summary, uint64_t *group_latency_ps)
 {
-    const struct group *group = point->group;
+    const struct comm *comm = point->comm;
     const struct problem *problem = point->problem;
     uint32_t cubes = geometry_cubes(&problem->params->geometry);
     struct share *mine = memory_new(point->count, sizeof *mine);
-    struct share *all = memory_new(group->rank == 0 ? cubes : 1, sizeof *all);
+    struct share *all = memory_new(comm->rank == 0 ? cubes : 1, sizeof *all);
     const struct digest_plan plan = digest_plan();
     for (uint32_t i = 0; i < point->count; i++)
         mine[i] = share_of(point, measurement, &plan, i);
-    group_gather(group, mine, point->count * sizeof *mine, all);
+    comm_gather(comm, mine, point->count * sizeof *mine, all);
     clear(summary);
     memset(group_latency_ps, 0, problem->groups * sizeof *group_latency_ps);
-    if (group->rank == 0)
+    if (comm->rank == 0)
         condense(problem, all, cubes, summary, group_latency_ps);
-    group_broadcast(group, summary, sizeof *summary);
-    group_broadcast(group, group_latency_ps, problem->groups * sizeof *group_latency_ps);
+    comm_broadcast(comm, summary, sizeof *summary);
+    comm_broadcast(comm, group_latency_ps, problem->groups * sizeof *group_latency_ps);
     complete(point, summary);
-    summary->events = group_sum(group, measurement->stats.events);
+    summary->events = comm_sum(comm, measurement->stats.events);
     summary->rounds = measurement->stats.rounds;
     memory_free(mine);
     memory_free(all);

@@ -7,7 +7,7 @@ struct tl_program_config traffic_config(const struct problem *problem,
                                         const struct study_options *options, uint32_t group,
                                         uint32_t within, uint32_t cube, uint32_t pe)
 {
-    const struct hw_params *params = problem->params;
+    const struct machine_params *params = problem->params;
     return (struct tl_program_config){
         .name = problem->kernel->name,
         .kernel = problem->kernel->run,
@@ -88,7 +88,7 @@ void traffic_tell(struct point *point, const struct study_options *options)
     for (uint32_t i = 0; i < point->count; i++)
         count_cube(point->problem, options, point->first + i, links,
                    &point->emissions[(size_t)i * point->problem->launch.pes]);
-    group_sum_all(point->group, links, count);
+    comm_sum_all(point->comm, links, count);
     tell_groups(point->engine, geometry, links);
     memory_free(links);
 }

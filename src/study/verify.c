@@ -20,7 +20,7 @@ enum { BLOCK_ELEMENTS = 8192, BLOCK_ROWS = 64, UNWRITTEN = 0xff };
 
 struct verification {
     const struct point *point;
-    const struct group *group;
+    const struct comm *comm;
     struct reference_problem reference;
     struct results *output;
     struct error *err;
@@ -75,7 +75,7 @@ static void init(struct verification *verify, const struct point *point, struct 
     const struct tl_launch *launch = &point->problem->launch;
     *verify = (struct verification){
         .point = point,
-        .group = point->group,
+        .comm = point->comm,
         .output = output,
         .err = err,
         .digest = HASH_START,
@@ -156,14 +156,14 @@ static void compute_states(struct verification *verify, uint64_t first, uint64_t
 static bool share_states(struct verification *verify)
 {
     uint64_t jobs = verify->count * verify->chunks;
-    uint64_t first = jobs * verify->group->rank / verify->group->size;
-    uint64_t end = jobs * (verify->group->rank + UINT64_C(1)) / verify->group->size;
+    uint64_t first = jobs * verify->comm->rank / verify->comm->size;
+    uint64_t end = jobs * (verify->comm->rank + UINT64_C(1)) / verify->comm->size;
     size_t bytes = (end - first) * verify->state * sizeof(double);
     double *mine = memory_new(1, bytes);
     compute_states(verify, first, end, mine);
-    bool good = group_agree(verify->group, verify->err);
+    bool good = comm_agree(verify->comm, verify->err);
     if (good)
-        group_gather(verify->group, mine, bytes, verify->states);
+        comm_gather(verify->comm, mine, bytes, verify->states);
     memory_free(mine);
     return good;
 }
@@ -257,10 +257,10 @@ static void gather_rows(struct verification *verify)
 {
     struct found found = {NULL, 0, 0};
     find_all(verify, &found);
-    uint64_t bytes = group_sum(verify->group, found.bytes);
-    char *all = memory_new(verify->group->rank == 0 ? bytes : 0, 1);
-    group_gather(verify->group, found.records, found.bytes, all);
-    if (verify->group->rank == 0)
+    uint64_t bytes = comm_sum(verify->comm, found.bytes);
+    char *all = memory_new(verify->comm->rank == 0 ? bytes : 0, 1);
+    comm_gather(verify->comm, found.records, found.bytes, all);
+    if (verify->comm->rank == 0)
         place_rows(verify, all, bytes / record_bytes(verify));
     memory_free(all);
     memory_free(found.records);
@@ -310,7 +310,7 @@ static bool run_batch(struct verification *verify)
         return false;
     gather_rows(verify);
     for (uint64_t i = 0; i < verify->count; i++) {
-        if (verify->group->rank == 0)
+        if (verify->comm->rank == 0)
             judge(verify, i);
         bool last = (verify->first + i + 1) % verify->blocks == 0;
         if (last && verify->output != NULL && !write_slab(verify, verify->first + i))
@@ -334,7 +334,7 @@ static bool run_batches(struct verification *verify)
 
 uint64_t verify_memory(const struct problem *problem, uint32_t ranks)
 {
-    struct verification verify = {.group = NULL};
+    struct verification verify = {.comm = NULL};
     cut(&verify, problem);
     uint64_t units = least(batch_units(&verify), verify.units);
     uint64_t states = units * verify.chunks * verify.state * sizeof(double);
@@ -349,7 +349,7 @@ static bool check_engines(const struct verification *verify)
     for (uint32_t i = 0; i < verify->point->count; i++)
         if (verify->point->values[i] != NULL)
             value_engine_check(verify->point->values[i], verify->err);
-    return group_agree(verify->group, verify->err);
+    return comm_agree(verify->comm, verify->err);
 }
 
 static bool open_output(const struct verification *verify)
@@ -374,7 +374,7 @@ static void conclude(struct verification *verify, struct verify_result *result)
     };
     result->passed =
         measure_passes(&verify->measure) && verify->missing == 0 && verify->repeated == 0;
-    group_broadcast(verify->group, result, sizeof *result);
+    comm_broadcast(verify->comm, result, sizeof *result);
 }
 
 bool verify_point(const struct point *point, struct results *output, struct verify_result *result,
@@ -384,14 +384,14 @@ bool verify_point(const struct point *point, struct results *output, struct veri
     init(&verify, point, output, err);
     if (!check_engines(&verify) || !open_output(&verify))
         return false;
-    if (point->group->rank == 0)
+    if (point->comm->rank == 0)
         init_root(&verify);
     bool good = run_batches(&verify);
     if (output != NULL)
         results_output_close(output);
     if (good)
         conclude(&verify, result);
-    if (point->group->rank == 0)
+    if (point->comm->rank == 0)
         fini_root(&verify);
     return good;
 }

@@ -9,10 +9,10 @@
 
 #include "../mpi/results_content.h"
 
-static double slowest(const struct group *group, double since)
+static double slowest(const struct comm *comm, double since)
 {
     double spent = MPI_Wtime() - since;
-    MPI_Allreduce(MPI_IN_PLACE, &spent, 1, MPI_DOUBLE, MPI_MAX, group->comm);
+    MPI_Allreduce(MPI_IN_PLACE, &spent, 1, MPI_DOUBLE, MPI_MAX, comm->comm);
     return spent;
 }
 
@@ -23,13 +23,13 @@ static uint64_t peak_kib(void)
     return (uint64_t)usage.ru_maxrss;
 }
 
-static bool measure(struct content *content, const struct group *group, const char *path,
+static bool measure(struct content *content, const struct comm *comm, const char *path,
                     struct error *err)
 {
     uint64_t before = peak_kib();
     double start = MPI_Wtime();
-    struct results *results = results_open(group, path, &content->layout, err);
-    double opened = slowest(group, start);
+    struct results *results = results_open(comm, path, &content->layout, err);
+    double opened = slowest(comm, start);
     if (results == NULL)
         return false;
     start = MPI_Wtime();
@@ -40,13 +40,13 @@ static bool measure(struct content *content, const struct group *group, const ch
             return false;
         }
     }
-    double added = slowest(group, start);
+    double added = slowest(comm, start);
     start = MPI_Wtime();
-    struct results_run run = {.ranks = group->size, .transport = "mpi"};
+    struct results_run run = {.ranks = comm->size, .transport = "mpi"};
     bool good = results_close(results, &run, err);
-    double closed = slowest(group, start);
-    uint64_t grown = group_max(group, peak_kib() - before);
-    if (group->rank == 0 && good)
+    double closed = slowest(comm, start);
+    uint64_t grown = comm_max(comm, peak_kib() - before);
+    if (comm->rank == 0 && good)
         printf("open %.3f s, add %.3f s, close %.3f s, total %.3f s, memory +%llu KiB\n", opened,
                added, closed, opened + added + closed, (unsigned long long)grown);
     return good;
@@ -61,7 +61,7 @@ int main(int argc, char **argv)
     setenv("OMPI_MCA_io", "^ompio", 0);
     results_start();
     MPI_Init(&argc, &argv);
-    struct group group = group_of(MPI_COMM_WORLD);
+    struct comm comm = comm_of(MPI_COMM_WORLD);
     struct content content = {.layout = {.version = "0.1.0",
                                          .config = "hbm:\n  capacity_gib: 36\n",
                                          .points = (uint32_t)atoi(argv[2]),
@@ -74,10 +74,10 @@ int main(int argc, char **argv)
                               .records = strtoull(argv[4], NULL, 10),
                               .random = argc > 5};
     char *directory = memory_copy_text(argv[1]);
-    content_begin(&content, &group, dirname(directory));
+    content_begin(&content, &comm, dirname(directory));
     struct error err = {ERROR_NONE, ""};
-    bool good = measure(&content, &group, argv[1], &err);
-    if (!good && group.rank == 0)
+    bool good = measure(&content, &comm, argv[1], &err);
+    if (!good && comm.rank == 0)
         fprintf(stderr, "error: %s\n", err.text);
     content_end(&content);
     memory_free(directory);

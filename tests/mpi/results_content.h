@@ -70,19 +70,19 @@ static inline uint64_t content_word(uint64_t point, uint64_t cube, uint64_t pe, 
     return content_value(point, cube, pe, field) >> 24;
 }
 
-static inline void content_share(struct content *content, const struct group *group)
+static inline void content_share(struct content *content, const struct comm *comm)
 {
     uint64_t cubes = content->layout.cubes;
-    uint32_t first = (uint32_t)(cubes * group->rank / group->size);
+    uint32_t first = (uint32_t)(cubes * comm->rank / comm->size);
     content->layout.first_cube = first;
-    content->layout.local_cubes = (uint32_t)(cubes * (group->rank + 1) / group->size) - first;
+    content->layout.local_cubes = (uint32_t)(cubes * (comm->rank + 1) / comm->size) - first;
 }
 
 /* `directory` is where the trace is spooled. */
-static inline void content_begin(struct content *content, const struct group *group,
+static inline void content_begin(struct content *content, const struct comm *comm,
                                  const char *directory)
 {
-    content_share(content, group);
+    content_share(content, comm);
     content->layout.scalars = content_rows;
     content->layout.scalars_count = sizeof content_rows / sizeof content_rows[0];
     const struct results_layout *layout = &content->layout;
@@ -201,10 +201,10 @@ static inline struct results_point content_point(struct content *content, uint64
 }
 
 /* Opens, adds `points` of the announced ones, closes. */
-static inline bool content_write(struct content *content, const struct group *group,
-                                 const char *path, uint32_t points, struct error *err)
+static inline bool content_write(struct content *content, const struct comm *comm, const char *path,
+                                 uint32_t points, struct error *err)
 {
-    struct results *results = results_open(group, path, &content->layout, err);
+    struct results *results = results_open(comm, path, &content->layout, err);
     if (results == NULL)
         return false;
     for (uint32_t i = 0; i < points; i++) {
@@ -215,7 +215,7 @@ static inline bool content_write(struct content *content, const struct group *gr
         }
     }
     struct results_run run = {
-        .ranks = group->size, .transport = "mpi", .wall_s = 1.5, .events = group->size};
+        .ranks = comm->size, .transport = "mpi", .wall_s = 1.5, .events = comm->size};
     return results_close(results, &run, err);
 }
 

@@ -64,7 +64,7 @@ static struct program *new_script(enum queue_id queue)
     return &script->base;
 }
 
-static void load(struct engine *engine, const struct hw_params *params, struct cube **cubes)
+static void load(struct engine *engine, const struct machine_params *params, struct cube **cubes)
 {
     for (uint32_t i = 0; i < geometry_cubes(&params->geometry); i++) {
         struct lp *lp = engine_lp(engine, i);
@@ -76,12 +76,12 @@ static void load(struct engine *engine, const struct hw_params *params, struct c
     engine_connect(engine, 0, 1);
 }
 
-static bool run(const struct group *group, const struct hw_params *params,
+static bool run(const struct comm *comm, const struct machine_params *params,
                 struct transport *transport)
 {
     uint32_t count = geometry_cubes(&params->geometry), waiting = 0;
     struct engine_config config = {.lps = count,
-                                   .unit_bits = HW_UNIT_BITS,
+                                   .unit_bits = MACHINE_UNIT_BITS,
                                    .model = cube_model(),
                                    .transport = transport,
                                    .queue = QUEUE_DEFAULT};
@@ -97,8 +97,8 @@ static bool run(const struct group *group, const struct hw_params *params,
         waiting += cubes[i] ? cube_unfinished(cubes[i], &wait, 1) : 0;
         cube_free(cubes[i]);
     }
-    uint64_t all = group_sum(group, waiting), sent = group_sum(group, stats.messages);
-    if (group->rank == 0)
+    uint64_t all = comm_sum(comm, waiting), sent = comm_sum(comm, stats.messages);
+    if (comm->rank == 0)
         printf("%s: result %d, %llu waiting, %llu rounds, %llu messages\n", transport->ops->name,
                (int)result, (unsigned long long)all, (unsigned long long)stats.rounds,
                (unsigned long long)sent);
@@ -116,11 +116,11 @@ int main(int argc, char **argv)
     struct config *config = config_new();
     bool ok = config_finish(config, &err);
     MPI_Init(&argc, &argv);
-    struct group group = group_of(MPI_COMM_WORLD);
+    struct comm comm = comm_of(MPI_COMM_WORLD);
     for (int t = 0; t < 3 && ok; t++) {
         setenv("AHBM_RANKS_PER_NODE", ranks_per_node[t], 1);
         struct transport *transport = transport_open(MPI_COMM_WORLD, choices[t], &err);
-        ok = run(&group, config_params(config), transport) && ok;
+        ok = run(&comm, config_params(config), transport) && ok;
         transport->ops->destroy(transport);
     }
     config_free(config);

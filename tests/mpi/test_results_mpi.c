@@ -13,7 +13,7 @@
 enum { PATH_BYTES = 512 };
 
 struct check {
-    struct group world;
+    struct comm world;
     char directory[PATH_BYTES - 64];
     int failures;
 };
@@ -296,10 +296,10 @@ static void check_same(struct check *check, char paths[][PATH_BYTES], uint32_t c
  */
 
 /* A barrier whose waiting ranks leave the cores to the others. */
-static void wait_quietly(const struct group *group)
+static void wait_quietly(const struct comm *comm)
 {
     MPI_Request request;
-    MPI_Ibarrier(group->comm, &request);
+    MPI_Ibarrier(comm->comm, &request);
     for (int done = 0; !done; usleep(2000))
         MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
@@ -310,20 +310,20 @@ static bool write_with(struct check *check, const struct team *teams, uint32_t c
                        struct content content, char paths[][PATH_BYTES], uint32_t points,
                        struct error *err)
 {
-    MPI_Comm comm;
+    MPI_Comm split;
     uint32_t team = 0, rank = check->world.rank;
     while (team < count && rank - teams[team].first >= teams[team].size)
         team++;
-    MPI_Comm_split(check->world.comm, team < count ? (int)team : MPI_UNDEFINED, 0, &comm);
+    MPI_Comm_split(check->world.comm, team < count ? (int)team : MPI_UNDEFINED, 0, &split);
     if (team < count) {
-        struct group group = group_of(comm);
-        content_begin(&content, &group, check->directory);
-        content_write(&content, &group, paths[team], points, err);
+        struct comm comm = comm_of(split);
+        content_begin(&content, &comm, check->directory);
+        content_write(&content, &comm, paths[team], points, err);
         content_end(&content);
-        MPI_Comm_free(&comm);
+        MPI_Comm_free(&split);
     }
     wait_quietly(&check->world);
-    return group_agree(&check->world, err);
+    return comm_agree(&check->world, err);
 }
 
 static void check_written(struct check *check, const struct content *content,
@@ -445,14 +445,14 @@ static void make_directory(struct check *check)
              parent != NULL ? parent : "/tmp");
     if (check->world.rank == 0 && mkdtemp(check->directory) == NULL)
         check->directory[0] = '\0';
-    group_broadcast(&check->world, check->directory, sizeof check->directory);
+    comm_broadcast(&check->world, check->directory, sizeof check->directory);
 }
 
 int main(int argc, char **argv)
 {
     results_start();
     MPI_Init(&argc, &argv);
-    struct check check = {.world = group_of(MPI_COMM_WORLD)};
+    struct check check = {.world = comm_of(MPI_COMM_WORLD)};
     make_directory(&check);
     for (uint32_t kind = 0; kind < CONTENTS; kind++)
         test_teams(&check, kind);
@@ -460,7 +460,7 @@ int main(int argc, char **argv)
     test_interrupted(&check, 0);
     test_refusals(&check);
     test_abandon(&check);
-    uint64_t failures = group_sum(&check.world, (uint64_t)check.failures);
+    uint64_t failures = comm_sum(&check.world, (uint64_t)check.failures);
     if (check.world.rank == 0) {
         nftw(check.directory, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
         printf("results: %llu failures\n", (unsigned long long)failures);

@@ -187,14 +187,13 @@ static void run(const struct set *set, const struct part *part, const char *path
 {
     struct error err = {ERROR_NONE, ""};
     struct study_report report = {0};
-    struct group group = group_of(part->comm);
+    struct comm comm = comm_of(part->comm);
     struct config *config = machine_of(set, &err);
     struct study_options options = options_of(set, part, path);
     text[0] = '\0';
     if (err.code == ERROR_NONE) {
         char *machine = config_text(config);
-        if (study_run(&group, config_params(config), machine, &options, &report, &err) !=
-            STUDY_DONE)
+        if (study_run(&comm, config_params(config), machine, &options, &report, &err) != STUDY_DONE)
             fail("did not finish", set->name, part, err.text);
         for (uint32_t i = 0; i < report.count; i++)
             append_point(text, &report.points[i]);

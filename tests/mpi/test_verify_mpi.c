@@ -41,23 +41,22 @@ static struct study_options options_of(const struct set *set, bool verify, const
 }
 
 /* Runs a study on `comm`; the caller ends the report. */
-static struct study_report run_study(MPI_Comm comm, const struct set *set, bool verify)
+static struct study_report run_study(MPI_Comm ranks, const struct set *set, bool verify)
 {
     struct error err = {ERROR_NONE, ""};
     struct study_report report = {0};
-    struct group group = group_of(comm);
+    struct comm comm = comm_of(ranks);
     struct config *config = rig_machine(set->machine, 4);
     char path[128], *text = config_text(config);
     int first = world_rank;
-    MPI_Bcast(&first, 1, MPI_INT, 0, comm);
+    MPI_Bcast(&first, 1, MPI_INT, 0, ranks);
     snprintf(path, sizeof path, "%s/%d.h5", folder, first);
     struct study_options options = options_of(set, verify, path);
-    RIG_CHECK(study_run(&group, config_params(config), text, &options, &report, &err) ==
-              STUDY_DONE);
+    RIG_CHECK(study_run(&comm, config_params(config), text, &options, &report, &err) == STUDY_DONE);
     if (err.code != ERROR_NONE)
         fprintf(stderr, "%s\n", err.text);
-    MPI_Barrier(comm);
-    if (group.rank == 0)
+    MPI_Barrier(ranks);
+    if (comm.rank == 0)
         unlink(path);
     memory_free(options.contexts);
     memory_free(text);

@@ -73,7 +73,7 @@ struct rig {
 
     /* What came out. */
     struct config *config;
-    struct group group;
+    struct comm comm;
     struct problem problem;
     struct point_summary summary;
     struct measurement measurement; /* [CUBE], [CUBE][PE] */
@@ -105,14 +105,14 @@ static inline void rig_run(struct rig *rig)
     struct error err = {ERROR_NONE, ""};
     struct point point;
     rig->config = rig_machine(rig->machine, 8);
-    rig->group = group_of(MPI_COMM_SELF);
-    const struct hw_params *params = config_params(rig->config);
+    rig->comm = comm_of(MPI_COMM_SELF);
+    const struct machine_params *params = config_params(rig->config);
     problem_init(&rig->problem, params, &rig->options, rig->case_number, rig->context);
     if (rig->kernel != NULL)
         rig->problem.kernel = rig->kernel;
     struct value_source *source = generator_new(rig->options.seed, rig->problem.launch.head_dim);
     struct transport *transport = transport_local_new();
-    point_init(&point, &rig->group, &rig->problem, transport, &rig->options, NULL,
+    point_init(&point, &rig->comm, &rig->problem, transport, &rig->options, NULL,
                rig->without_values ? NULL : source);
     if (rig->spoil != NULL)
         rig->spoil(&point);

@@ -4,7 +4,7 @@
 
 struct counter {
     struct scout_sink sink; /* first: the fold finds the counter by it */
-    const struct hw_params *params;
+    const struct machine_params *params;
     uint32_t cube;
     uint64_t *links;
     uint64_t emissions;
@@ -24,7 +24,7 @@ static void add_route(const struct counter *counter, uint32_t from, uint32_t to,
 static bool count(struct scout_sink *sink, const struct command *command)
 {
     struct counter *counter = (struct counter *)sink;
-    const struct hw_params *params = counter->params;
+    const struct machine_params *params = counter->params;
     struct peer peer;
     if (!command_emits(command))
         return false;
@@ -34,7 +34,7 @@ static bool count(struct scout_sink *sink, const struct command *command)
     return false;
 }
 
-uint64_t flows_add(const struct hw_params *params, uint32_t cube, struct program *program,
+uint64_t flows_add(const struct machine_params *params, uint32_t cube, struct program *program,
                    uint64_t *links)
 {
     struct counter counter = {{count}, params, cube, links, 0};

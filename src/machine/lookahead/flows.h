@@ -8,7 +8,7 @@
 /* Runs the scout of `program`, which is PE `pe` of CUBE `cube`, to its end and adds the packets
  * that its commands send over each link on their way to `links` [cube][CUBE_LINKS] of the whole
  * machine. Returns how many of its commands make something leave the CUBE. */
-uint64_t flows_add(const struct hw_params *params, uint32_t cube, struct program *program,
+uint64_t flows_add(const struct machine_params *params, uint32_t cube, struct program *program,
                    uint64_t *links);
 
 /* The CUBE at the other end of a link; false: there is none. */

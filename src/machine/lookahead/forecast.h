@@ -10,9 +10,9 @@
 
 struct forecast {
     const struct cube *cube;
-    struct lookahead *lookahead;  /* the CUBE's */
-    uint64_t now;                 /* of the CUBE's first pending event; nothing happens before */
-    uint64_t free_at[HW_PES_MAX]; /* of each CPU, FORECAST_UNKNOWN until somebody asked */
+    struct lookahead *lookahead; /* the CUBE's */
+    uint64_t now;                /* of the CUBE's first pending event; nothing happens before */
+    uint64_t free_at[MACHINE_PES_MAX]; /* of each CPU, FORECAST_UNKNOWN until somebody asked */
 };
 
 /* The end of the issue of an emission's command: the latest of several lower bounds; TIME_NEVER:

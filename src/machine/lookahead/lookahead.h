@@ -8,9 +8,9 @@
 
 struct lookahead;
 
-struct lookahead *lookahead_new(const struct hw_params *params);
+struct lookahead *lookahead_new(const struct machine_params *params);
 /* Bytes that it takes for a CUBE, as if every queue had been used. */
-uint64_t lookahead_memory(const struct hw_params *params);
+uint64_t lookahead_memory(const struct machine_params *params);
 void lookahead_free(struct lookahead *lookahead);
 void lookahead_choose(struct lookahead *lookahead, enum lookahead_kind kind);
 

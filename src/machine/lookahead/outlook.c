@@ -4,7 +4,7 @@
 
 #include "machine/server.h"
 
-struct cost cost_of(const struct hw_params *params)
+struct cost cost_of(const struct machine_params *params)
 {
     uint64_t step_cycles = gemm_step_cycles(params), fill_ps = gemm_fill_ps(params);
     uint64_t step_ps = server_least(params->gemm.clock, step_cycles);
@@ -111,7 +111,7 @@ static void note_receive(struct outlook *outlook, const struct command *command)
 
 /* A copy takes its cost and its bytes' way out of scratch; a credit follows its fragment's drain.
  */
-static void note_leaving(const struct hw_params *params, const struct command *command,
+static void note_leaving(const struct machine_params *params, const struct command *command,
                          struct emission *emission)
 {
     enum queue_level level = queue_level((enum queue_id)command->queue);
@@ -134,7 +134,7 @@ static void note_fragments(struct outlook *outlook, const struct command *comman
 
 static void add_emission(struct outlook *outlook, const struct command *command)
 {
-    const struct hw_params *params = outlook->cost->params;
+    const struct machine_params *params = outlook->cost->params;
     uint64_t issue = params->cpu.issue_ps[command->op];
     struct emission *emission =
         &outlook->emissions[(outlook->first + outlook->count++) % OUTLOOK_EMISSIONS];

@@ -21,14 +21,14 @@ enum { OUTLOOK_EMISSIONS = 32, OUTLOOK_RESULTS = 8 };
 
 /* What follows from the machine's parameters. */
 struct cost {
-    const struct hw_params *params;
+    const struct machine_params *params;
     struct rate rate[STREAMS];
     uint64_t step_cycles;      /* of the MAC array */
     uint64_t spread_bytes;     /* so many touch every pseudo-channel of a share */
     uint64_t tail_ps[STREAMS]; /* end of the stream's work to the command's result */
 };
 
-struct cost cost_of(const struct hw_params *params);
+struct cost cost_of(const struct machine_params *params);
 
 /* What a PE's work waits for: message `index` of a queue, counted from 0 on both sides. */
 struct dependency {

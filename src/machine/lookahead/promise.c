@@ -139,7 +139,7 @@ uint64_t lookahead_promise(struct lp *lp, uint64_t next_event)
     return least;
 }
 
-struct lookahead *lookahead_new(const struct hw_params *params)
+struct lookahead *lookahead_new(const struct machine_params *params)
 {
     struct lookahead *lookahead = memory_new(1, sizeof *lookahead);
     lookahead->params = params;
@@ -151,7 +151,7 @@ struct lookahead *lookahead_new(const struct hw_params *params)
     return lookahead;
 }
 
-uint64_t lookahead_memory(const struct hw_params *params)
+uint64_t lookahead_memory(const struct machine_params *params)
 {
     uint64_t pes = grid_size(params->geometry.pes);
     return part_block(1, sizeof(struct lookahead)) + part_block(pes, sizeof(struct pe_lookahead)) +

@@ -15,7 +15,7 @@ struct pe_lookahead {
 };
 
 struct lookahead {
-    const struct hw_params *params;
+    const struct machine_params *params;
     enum lookahead_kind kind;
     struct cost cost;
     struct pe_lookahead *pe; /* [pes] */

@@ -7,33 +7,33 @@
 
 #include "support/memory.h"
 
-struct group group_of(MPI_Comm comm)
+struct comm comm_of(MPI_Comm comm)
 {
     int rank, size;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    return (struct group){comm, (uint32_t)rank, (uint32_t)size};
+    return (struct comm){comm, (uint32_t)rank, (uint32_t)size};
 }
 
 /* `first`: the lowest failed rank, or INT_MAX. */
-static bool share(const struct group *group, int first, struct error *err)
+static bool share(const struct comm *comm, int first, struct error *err)
 {
     if (first == INT_MAX)
         return true;
-    MPI_Bcast(err, sizeof *err, MPI_BYTE, first, group->comm);
+    MPI_Bcast(err, sizeof *err, MPI_BYTE, first, comm->comm);
     return false;
 }
 
-static int vote(const struct group *group, const struct error *err)
+static int vote(const struct comm *comm, const struct error *err)
 {
-    return err->code == ERROR_NONE ? INT_MAX : (int)group->rank;
+    return err->code == ERROR_NONE ? INT_MAX : (int)comm->rank;
 }
 
-bool group_agree(const struct group *group, struct error *err)
+bool comm_agree(const struct comm *comm, struct error *err)
 {
-    int first = vote(group, err);
-    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, group->comm);
-    return share(group, first, err);
+    int first = vote(comm, err);
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm->comm);
+    return share(comm, first, err);
 }
 
 static bool ends_within(MPI_Request *request, uint32_t seconds)
@@ -46,17 +46,17 @@ static bool ends_within(MPI_Request *request, uint32_t seconds)
     return done;
 }
 
-bool group_agree_within(const struct group *group, uint32_t seconds, struct error *err, bool *alone)
+bool comm_agree_within(const struct comm *comm, uint32_t seconds, struct error *err, bool *alone)
 {
     MPI_Request request;
-    int first = vote(group, err);
+    int first = vote(comm, err);
     *alone = false;
-    MPI_Iallreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, group->comm, &request);
+    MPI_Iallreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm->comm, &request);
     if (err->code == ERROR_NONE)
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     else if (!ends_within(&request, seconds))
         *alone = true;
-    return !*alone && share(group, first, err);
+    return !*alone && share(comm, first, err);
 }
 
 /* MPI counts bytes in an int: what this layer gathers and broadcasts is far smaller. */
@@ -67,60 +67,60 @@ static int count_of(size_t bytes)
     return (int)bytes;
 }
 
-void group_gather(const struct group *group, const void *mine, size_t bytes, void *all)
+void comm_gather(const struct comm *comm, const void *mine, size_t bytes, void *all)
 {
     int count = count_of(bytes);
-    int *counts = memory_new(group->size, sizeof *counts);
-    int *starts = memory_new(group->size, sizeof *starts);
-    MPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, group->comm);
-    for (uint32_t i = 1; i < group->size; i++)
+    int *counts = memory_new(comm->size, sizeof *counts);
+    int *starts = memory_new(comm->size, sizeof *starts);
+    MPI_Gather(&count, 1, MPI_INT, counts, 1, MPI_INT, 0, comm->comm);
+    for (uint32_t i = 1; i < comm->size; i++)
         starts[i] = count_of((size_t)starts[i - 1] + (size_t)counts[i - 1]);
-    MPI_Gatherv(mine, count, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, group->comm);
+    MPI_Gatherv(mine, count, MPI_BYTE, all, counts, starts, MPI_BYTE, 0, comm->comm);
     memory_free(counts);
     memory_free(starts);
 }
 
-static uint64_t reduce(const struct group *group, uint64_t value, MPI_Op op)
+static uint64_t reduce(const struct comm *comm, uint64_t value, MPI_Op op)
 {
-    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, op, group->comm);
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, op, comm->comm);
     return value;
 }
 
-uint64_t group_sum(const struct group *group, uint64_t value)
+uint64_t comm_sum(const struct comm *comm, uint64_t value)
 {
-    return reduce(group, value, MPI_SUM);
+    return reduce(comm, value, MPI_SUM);
 }
 
-void group_sum_all(const struct group *group, uint64_t *values, size_t count)
+void comm_sum_all(const struct comm *comm, uint64_t *values, size_t count)
 {
-    MPI_Allreduce(MPI_IN_PLACE, values, count_of(count), MPI_UINT64_T, MPI_SUM, group->comm);
+    MPI_Allreduce(MPI_IN_PLACE, values, count_of(count), MPI_UINT64_T, MPI_SUM, comm->comm);
 }
 
-uint64_t group_max(const struct group *group, uint64_t value)
+uint64_t comm_max(const struct comm *comm, uint64_t value)
 {
-    return reduce(group, value, MPI_MAX);
+    return reduce(comm, value, MPI_MAX);
 }
 
-uint64_t group_min(const struct group *group, uint64_t value)
+uint64_t comm_min(const struct comm *comm, uint64_t value)
 {
-    return reduce(group, value, MPI_MIN);
+    return reduce(comm, value, MPI_MIN);
 }
 
-void group_broadcast(const struct group *group, void *data, size_t bytes)
+void comm_broadcast(const struct comm *comm, void *data, size_t bytes)
 {
-    MPI_Bcast(data, count_of(bytes), MPI_BYTE, 0, group->comm);
+    MPI_Bcast(data, count_of(bytes), MPI_BYTE, 0, comm->comm);
 }
 
-void group_barrier(const struct group *group)
+void comm_barrier(const struct comm *comm)
 {
-    MPI_Barrier(group->comm);
+    MPI_Barrier(comm->comm);
 }
 
-void group_census(const struct group *group, uint32_t *processes, uint32_t *processors)
+void comm_census(const struct comm *comm, uint32_t *processes, uint32_t *processors)
 {
     MPI_Comm here;
     int size;
-    MPI_Comm_split_type(group->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
+    MPI_Comm_split_type(comm->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
     MPI_Comm_size(here, &size);
     *processes = (uint32_t)size;
     *processors = node_processors(here);

@@ -102,10 +102,10 @@ static void test_schema(void)
     }
 }
 
-/* No two rows share a byte of struct hw_params. */
+/* No two rows share a byte of struct machine_params. */
 static void test_fields_are_apart(void)
 {
-    unsigned char used[sizeof(struct hw_params)] = {0};
+    unsigned char used[sizeof(struct machine_params)] = {0};
     for (size_t i = 0; i < config_schema_size(); i++) {
         const struct key_row *row = config_schema_row(i);
         for (size_t byte = row->offset; byte < row->offset + row->size; byte++)
@@ -150,7 +150,7 @@ static void test_range_ends(void)
 static void test_defaults(void)
 {
     struct config *config = config_default();
-    const struct hw_params *hw = config_params(config);
+    const struct machine_params *hw = config_params(config);
     CU_ASSERT_STRING_EQUAL(config_name(config), "ahbm-sip");
     CU_ASSERT_EQUAL(geometry_cubes(&hw->geometry), 16);
     CU_ASSERT_EQUAL(grid_size(hw->geometry.pes), 8);
@@ -182,7 +182,7 @@ static void test_file(void)
                                         "cube_link:\n"
                                         "  latency_ns: 0.001\n",
                                         NULL, 0);
-    const struct hw_params *hw = config_params(config);
+    const struct machine_params *hw = config_params(config);
     CU_ASSERT_STRING_EQUAL(config_name(config), "my \"chip\"");
     CU_ASSERT_EQUAL(hw->geometry.cubes.columns, 2);
     CU_ASSERT_EQUAL(hw->geometry.cubes.rows, 4);
@@ -199,7 +199,7 @@ static void test_set(void)
     const char *sets[] = {"hbm.bandwidth_gbps=2", "hbm.bandwidth_gbps=53.6870912", "name=a=b",
                           "topology.cube_network=torus", "topology.cube_network=mesh"};
     struct config *config = config_with("hbm: {bandwidth_gbps: 1, latency_ns: 7}\n", sets, 5);
-    const struct hw_params *hw = config_params(config);
+    const struct machine_params *hw = config_params(config);
     expect_rate(hw->hbm.rate, 9765625, 524288);
     CU_ASSERT_EQUAL(hw->hbm.latency_ps, 7000);
     CU_ASSERT_STRING_EQUAL(config_name(config), "a=b");
@@ -218,8 +218,8 @@ static void test_round_trip(void)
     struct config *again = config_with(text, NULL, 0);
     char *plain_again = config_text(again);
     CU_ASSERT_STRING_EQUAL(plain, plain_again);
-    CU_ASSERT_EQUAL(memcmp(config_params(config), config_params(again), sizeof(struct hw_params)),
-                    0);
+    CU_ASSERT_EQUAL(
+        memcmp(config_params(config), config_params(again), sizeof(struct machine_params)), 0);
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "set by t.yaml:2 (default 1)"));
     CU_ASSERT_PTR_NOT_NULL(strstr(text, "set by --set (default 1200)"));
     CU_ASSERT_PTR_NOT_NULL(strstr(plain, "\n  bandwidth_gbps: 37.5\n"));

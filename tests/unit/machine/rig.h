@@ -85,7 +85,7 @@ static inline void rig_trace_put(struct trace_sink *sink, const struct trace_rec
 }
 
 struct rig {
-    struct hw_params params;
+    struct machine_params params;
     uint32_t cubes_count, pes;
     struct transport *transport;
     struct engine *engine;
@@ -98,9 +98,9 @@ struct rig {
 };
 
 /* 1 ps a byte or cycle wherever a test has no other wish; no refresh, no issue cost. */
-static inline struct hw_params rig_params(uint32_t cube_columns, uint32_t cube_rows)
+static inline struct machine_params rig_params(uint32_t cube_columns, uint32_t cube_rows)
 {
-    struct hw_params p = {
+    struct machine_params p = {
         .geometry = {{1, 1}, {cube_columns, cube_rows}, {4, 2}, false},
         .model = {64, 8, 128, 80},
         .sched = {32, 64, 32, 8, 4},
@@ -116,7 +116,7 @@ static inline struct hw_params rig_params(uint32_t cube_columns, uint32_t cube_r
     return p;
 }
 
-static inline void rig_init(struct rig *rig, const struct hw_params *params)
+static inline void rig_init(struct rig *rig, const struct machine_params *params)
 {
     memset(rig, 0, sizeof *rig);
     rig->params = *params;
@@ -144,7 +144,7 @@ static inline void rig_start(struct rig *rig)
 {
     rig->transport = transport_local_new();
     struct engine_config config = {.lps = rig->cubes_count,
-                                   .unit_bits = HW_UNIT_BITS,
+                                   .unit_bits = MACHINE_UNIT_BITS,
                                    .model = cube_model(),
                                    .transport = rig->transport};
     rig->engine = engine_new(&config);

@@ -7,7 +7,7 @@ enum { COST = 10 };
 /* MATH takes 100 cycles for 100 * 128 elements; a byte takes 8 ps from or to the own share. */
 static void open_rig(struct rig *rig)
 {
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     for (int op = 0; op < OP_COUNT; op++)
         params.cpu.issue_ps[op] = COST + (uint64_t)op;
     params.hbm.rate = (struct rate){1, 1}; /* of the stack: 8 ps a byte from a share */

@@ -4,7 +4,7 @@
 #include "config/config_schema.h"
 #include "rig.h"
 
-static uint64_t end_of_load(const struct hw_params *params, uint64_t bytes)
+static uint64_t end_of_load(const struct machine_params *params, uint64_t bytes)
 {
     struct rig rig;
     rig_init(&rig, params);
@@ -22,7 +22,7 @@ static uint64_t end_of_load(const struct hw_params *params, uint64_t bytes)
 
 static void test_set_up(void)
 {
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.cpu.issue_ps[OP_LOAD] = 11;
     params.dma.setup_ps = 200;
     params.dma.request_ps = 30;
@@ -37,7 +37,7 @@ static void test_channels(void)
 {
     for (uint64_t channels = 1; channels <= 64; channels = channels * 2 + channels % 3)
         for (uint64_t n = 1; n <= 130; n += 43) {
-            struct hw_params params = rig_params(1, 1);
+            struct machine_params params = rig_params(1, 1);
             params.dma.channels = channels;
             params.dma.request_ps = 1000000;
             params.dma.queue_depth = 1024;
@@ -60,7 +60,7 @@ static void test_queue_depth(void)
 {
     for (uint64_t depth = 1; depth <= 16; depth++)
         for (uint64_t n = 1; n <= 40; n += 13) {
-            struct hw_params params = rig_params(1, 1);
+            struct machine_params params = rig_params(1, 1);
             params.dma.queue_depth = depth;
             params.hbm.latency_ps = 16 * 4096;
             uint64_t round = (n - 1) / depth, within = (n - 1) % depth;
@@ -72,7 +72,7 @@ static void test_queue_depth(void)
 static void test_jobs_in_order(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.dma.setup_ps = 10000;
     rig_init(&rig, &params);
     rig_add(&rig, 0, 0, make_load(0, 0, 0, 4096));
@@ -104,7 +104,7 @@ static uint64_t distance(const struct geometry *geometry, uint32_t a, uint32_t b
 static void check_remote(uint32_t from, uint32_t to, bool store)
 {
     struct rig rig;
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.hbm.latency_ps = 333;
     rig_init(&rig, &params);
     rig_add(&rig, 0, from, store ? make_store(to, 0, 0, 1024) : make_load(to, 0, 0, 1024));

@@ -6,7 +6,7 @@ static void test_dot(void)
 {
     for (int op = OP_COMPOSITE; op <= OP_DOT; op++) {
         struct rig rig;
-        struct hw_params params = rig_params(1, 1);
+        struct machine_params params = rig_params(1, 1);
         params.gemm.macs_per_cycle = 4096;
         params.gemm.fill_cycles = 7;
         params.cpu.issue_ps[op] = 13;

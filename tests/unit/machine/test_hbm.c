@@ -7,7 +7,7 @@ static void test_bandwidth_is_exact(void)
 {
     for (uint64_t n = 1; n <= 8; n++) {
         struct rig rig;
-        struct hw_params params = rig_params(1, 1);
+        struct machine_params params = rig_params(1, 1);
         params.hbm.rate = (struct rate){1000, 1200};
         rig_init(&rig, &params);
         for (uint64_t i = 0; i < n; i++)
@@ -33,7 +33,7 @@ static void test_interleave(void)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         struct rig rig;
-        struct hw_params params = rig_params(1, 1);
+        struct machine_params params = rig_params(1, 1);
         rig_init(&rig, &params);
         rig_add(&rig, 0, 0, make_load(0, pairs[i].first, 0, pairs[i].bytes));
         rig_add(&rig, 0, 0, make_load(0, pairs[i].second, 8192, pairs[i].bytes));
@@ -65,7 +65,7 @@ static uint64_t walk(uint64_t time, uint64_t work)
 static void check_refresh(uint64_t start, uint64_t work, bool with)
 {
     struct rig rig;
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.hbm.rate = (struct rate){1, 32}; /* a byte of a channel takes 1 ps */
     params.hbm.refresh_interval_ps = INTERVAL;
     params.hbm.refresh_busy_ps = with ? AWAY : 0;
@@ -103,7 +103,7 @@ static void test_refresh(void)
 static void test_refresh_of_a_stream(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.hbm.rate = (struct rate){1, 32};
     params.hbm.refresh_interval_ps = INTERVAL;
     params.hbm.refresh_busy_ps = AWAY;
@@ -121,7 +121,7 @@ static void test_refresh_of_a_stream(void)
 static void test_shares_are_shared(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.link[LEVEL_PE] = (struct link_params){{1, 1000}, 1};
     params.ipcq.credit_bytes = 1;
     rig_init(&rig, &params);
@@ -143,7 +143,7 @@ static void test_shares_are_shared(void)
 static void test_uneven_channels(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(2, 1);
+    struct machine_params params = rig_params(2, 1);
     params.hbm.rate = (struct rate){100, 8}; /* 400 ps per byte of a channel */
     params.dma.queue_commands = 60;
     params.dma.queue_depth = 100;

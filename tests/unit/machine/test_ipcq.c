@@ -22,7 +22,7 @@ enum { PAIRS = sizeof pairs / sizeof *pairs };
 
 static void open_rig(struct rig *rig)
 {
-    struct hw_params params = rig_params(2, 1);
+    struct machine_params params = rig_params(2, 1);
     params.ipcq.copy_ps[LEVEL_PE] = 5000;
     params.ipcq.copy_ps[LEVEL_CUBE] = 7000;
     rig_init(rig, &params);

@@ -1,9 +1,9 @@
 /* The vector unit against closed forms: MATH commands, and epilogues behind the array. */
 #include "one_command.h"
 
-static struct hw_params math_params(void)
+static struct machine_params math_params(void)
 {
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.math.clock = (struct rate){7, 3};
     params.math.startup_ps = 1000;
     params.math.simple_cycles = 3;
@@ -16,7 +16,7 @@ static struct hw_params math_params(void)
 static void check_math(enum math_fn fn, struct operand out, struct operand a, uint64_t cycles)
 {
     struct rig rig;
-    struct hw_params params = math_params();
+    struct machine_params params = math_params();
     rig_init(&rig, &params);
     struct pe_result pe = run_one(&rig, make_math(fn, out, a));
     uint64_t duration = 1000 + ceil_rate(params.math.clock, cycles);
@@ -57,7 +57,7 @@ static void test_math_functions(void)
 static void check_epilogue(uint8_t epilogue, uint64_t cycles)
 {
     struct rig rig;
-    struct hw_params params = math_params();
+    struct machine_params params = math_params();
     rig_init(&rig, &params);
     struct pe_result pe = run_one(&rig, stream(8, 64, 32, epilogue));
     uint64_t duration = ceil_rate(params.math.clock, cycles);
@@ -83,7 +83,7 @@ static void test_epilogues(void)
  * row maxima and comes once, at the end. */
 static void test_epilogues_overlap(void)
 {
-    struct hw_params params = math_params();
+    struct machine_params params = math_params();
     uint64_t one = ceil_rate(params.math.clock, 2 * 3);
     struct rig rig;
     rig_init(&rig, &params);

@@ -23,7 +23,7 @@ static uint64_t total_packets(const struct rig *rig, uint32_t first, uint32_t en
 static void check_neighbour(bool torus, uint32_t cube, enum direction direction)
 {
     struct rig rig;
-    struct hw_params params = rig_params(4, 4);
+    struct machine_params params = rig_params(4, 4);
     uint32_t other;
     params.geometry.cube_torus = torus;
     if (!cube_neighbour(&params.geometry, cube, direction, &other))
@@ -55,7 +55,7 @@ static void test_neighbours(void)
 static void test_torus_of_two(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(2, 1);
+    struct machine_params params = rig_params(2, 1);
     params.geometry.cube_torus = true;
     rig_init(&rig, &params);
     for (int d = DIR_E; d <= DIR_W; d++) {
@@ -82,7 +82,7 @@ static uint64_t hops_to_die(const struct geometry *geometry, uint32_t cube)
 static void check_other_sip(bool torus, uint32_t cube)
 {
     struct rig rig;
-    struct hw_params params = rig_params(4, 3);
+    struct machine_params params = rig_params(4, 3);
     params.geometry.sips = (struct grid){2, 1};
     params.geometry.cube_torus = torus;
     params.ipcq.copy_ps[LEVEL_SIP] = 77;
@@ -111,7 +111,7 @@ static void test_other_sips(void)
 static void test_contention(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(2, 1);
+    struct machine_params params = rig_params(2, 1);
     rig_init(&rig, &params);
     for (uint32_t pe = 0; pe < 8; pe++) {
         rig_add(&rig, 0, pe, make_send(QUEUE_CUBE_E, 0, BYTES));
@@ -133,7 +133,7 @@ static void test_contention(void)
 static void test_first_come(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(2, 1);
+    struct machine_params params = rig_params(2, 1);
     params.cpu.issue_ps[OP_WAIT] = 10;
     rig_init(&rig, &params);
     rig_add(&rig, 0, 0, make_wait(bytes_at(0x8000, 4)));
@@ -152,7 +152,7 @@ static void test_first_come(void)
 static void test_forwarding_contends(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(3, 1);
+    struct machine_params params = rig_params(3, 1);
     params.geometry.sips = (struct grid){1, 2};
     params.cpu.issue_ps[OP_WAIT] = BYTES + LATENCY_CUBE; /* CUBE 1 sends when 2's packet comes */
     rig_init(&rig, &params);
@@ -175,7 +175,7 @@ static void test_latency_is_not_occupancy(void)
 {
     for (uint64_t latency = 1; latency <= 1000000; latency *= 1000) {
         struct rig rig;
-        struct hw_params params = rig_params(2, 1);
+        struct machine_params params = rig_params(2, 1);
         params.link[LEVEL_CUBE] = (struct link_params){{4, 1}, latency};
         params.ipcq.slots = params.ipcq.queue_commands = 16;
         rig_init(&rig, &params);
@@ -197,7 +197,7 @@ static void test_latency_is_not_occupancy(void)
 static void test_links_carry_fractions(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(2, 1);
+    struct machine_params params = rig_params(2, 1);
     params.link[LEVEL_CUBE] = (struct link_params){{1000, 256}, 1};
     params.ipcq.slots = params.ipcq.queue_commands = 16;
     rig_init(&rig, &params);

@@ -14,9 +14,9 @@ static uint64_t hash_next(uint64_t *seed)
 }
 
 /* Small and odd numbers, so that fractions carry and refreshes interfere. */
-static struct hw_params random_params(uint64_t *seed)
+static struct machine_params random_params(uint64_t *seed)
 {
-    struct hw_params params = rig_params(2, 1);
+    struct machine_params params = rig_params(2, 1);
     params.hbm.rate = (struct rate){1 + hash_next(seed) % 50, 1 + hash_next(seed) % 9};
     params.hbm.refresh_interval_ps = 1000 + hash_next(seed) % 9000;
     params.hbm.refresh_busy_ps = hash_next(seed) % 1000;
@@ -57,7 +57,7 @@ static void test_promises(void)
     for (int machine = 0; machine < 50; machine++)
         for (const struct part *const *part = machine_parts(); *part != NULL; part++)
             for (uint32_t i = 0; i < (*part)->servers_count; i++, driven++) {
-                struct hw_params params = random_params(&seed);
+                struct machine_params params = random_params(&seed);
                 struct rig rig;
                 rig_init(&rig, &params);
                 rig_start(&rig);
@@ -83,7 +83,7 @@ static void test_keys(void)
         CU_ASSERT_TRUE(has_origin(row->origin));
         CU_ASSERT_TRUE(row->description[0] != '\0' && row->initial[0] != '\0');
         CU_ASSERT_TRUE(row->type == KEY_TEXT ||
-                       row->offset + row->size <= sizeof(struct hw_params));
+                       row->offset + row->size <= sizeof(struct machine_params));
         for (size_t k = 0; k < i && (other = machine_key(k)) != NULL; k++)
             CU_ASSERT_TRUE(strcmp(row->key, other->key) != 0);
     }

@@ -8,7 +8,7 @@ enum { BYTES = 64, COPY_PS = 7000, ISSUE_PS = 300 };
 
 static void open_rig(struct rig *rig)
 {
-    struct hw_params params = rig_params(2, 1);
+    struct machine_params params = rig_params(2, 1);
     params.ipcq.copy_ps[LEVEL_CUBE] = COPY_PS;
     for (int op = 0; op < OP_COUNT; op++)
         params.cpu.issue_ps[op] = ISSUE_PS;

@@ -47,7 +47,7 @@ static void some_geometry(uint64_t *state, struct geometry *geometry)
 
 /* What only just works: queues of one, slots that cut messages oddly, a share that is nearly always
  * away, ports without end or nearly shut. */
-static void some_extremes(uint64_t *state, struct hw_params *p)
+static void some_extremes(uint64_t *state, struct machine_params *p)
 {
     static const struct rate ports[] = {{1, 100000}, {2000, 3}};
     if (maybe(state, 3))
@@ -67,9 +67,9 @@ static void some_extremes(uint64_t *state, struct hw_params *p)
             p->link[level].rate = ports[draw(state, 2)];
 }
 
-static struct hw_params some_machine(uint64_t *state)
+static struct machine_params some_machine(uint64_t *state)
 {
-    struct hw_params p = rig_params(2, 2);
+    struct machine_params p = rig_params(2, 2);
     some_geometry(state, &p.geometry);
     for (int op = 0; op < OP_COUNT; op++)
         p.cpu.issue_ps[op] = cost(state, 5000);
@@ -338,7 +338,7 @@ static struct run run_program(uint64_t number, bool weak)
 {
     struct rig rig;
     uint64_t state = number * 7919 + 1;
-    struct hw_params params = some_machine(&state);
+    struct machine_params params = some_machine(&state);
     struct lp_model model = *cube_model();
     rig_init(&rig, &params);
     struct deal deal = {.rig = &rig, .state = &state};

@@ -9,7 +9,7 @@ static void test_plan(void)
         for (size_t j = 0; j < 9; j++)
             for (size_t l = 0; l < 9; l++) {
                 struct rig rig;
-                struct hw_params params = rig_params(1, 1);
+                struct machine_params params = rig_params(1, 1);
                 uint64_t m = sizes[i], k = sizes[j], n = sizes[l];
                 uint64_t fetches = ceil_div(k, 64) * ceil_div(n, 32);
                 uint64_t steps = ceil_div(m, 32) * fetches;
@@ -34,7 +34,7 @@ static void test_plan(void)
 static void test_other_tiles(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.sched.tile_m = 8;
     params.sched.tile_k = 16;
     params.sched.tile_n = 10;
@@ -52,7 +52,7 @@ static void test_fetches_do_not_depend_on_m(void)
 {
     for (uint32_t m = 1; m <= 512; m = 2 * m + (m % 3)) {
         struct rig rig;
-        struct hw_params params = rig_params(1, 1);
+        struct machine_params params = rig_params(1, 1);
         rig_init(&rig, &params);
         struct pe_result pe = run_one(&rig, stream(m, 128, 256, EPILOGUE_NONE));
         EQUAL(pe.dma.requests, 16);
@@ -67,7 +67,7 @@ static void test_sub_tiles_in_pieces(void)
 {
     for (uint64_t request = 64; request <= 8192; request *= 2) {
         struct rig rig;
-        struct hw_params params = rig_params(1, 1);
+        struct machine_params params = rig_params(1, 1);
         params.dma.request_bytes = request;
         params.dma.queue_depth = 1024;
         params.hbm.latency_ps = 100;
@@ -90,7 +90,7 @@ static void test_sub_tiles_in_pieces(void)
 static uint64_t end_at_depth(uint64_t depth, uint64_t latency, uint64_t step, uint64_t fill)
 {
     struct rig rig;
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.sched.pipeline_depth = depth;
     params.hbm.latency_ps = latency;
     params.gemm.macs_per_cycle = ceil_div(65536, step);
@@ -125,7 +125,7 @@ static void test_pipeline_depth(void)
 static void test_composites_in_a_row(void)
 {
     struct rig rig;
-    struct hw_params params = rig_params(1, 1);
+    struct machine_params params = rig_params(1, 1);
     params.hbm.latency_ps = 500;
     rig_init(&rig, &params);
     for (uint64_t i = 0; i < 4; i++) {

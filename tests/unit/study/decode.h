@@ -23,7 +23,7 @@ static inline struct study_options decode_options(void)
 }
 
 /* The default machine changed by one assignment, NULL for none. */
-static inline struct hw_params decode_machine(const char *assignment)
+static inline struct machine_params decode_machine(const char *assignment)
 {
     struct error err = {ERROR_NONE, ""};
     struct config *config = config_new();
@@ -33,7 +33,7 @@ static inline struct hw_params decode_machine(const char *assignment)
         fprintf(stderr, "%s\n", err.text);
         abort();
     }
-    struct hw_params params = *config_params(config);
+    struct machine_params params = *config_params(config);
     config_free(config);
     return params;
 }
@@ -92,7 +92,7 @@ static inline void decode_measure(struct decode *decode)
 }
 
 /* Runs a case to its end, checks the rules that hold for every run, and measures. */
-static inline void decode_run(struct decode *decode, const struct hw_params *params,
+static inline void decode_run(struct decode *decode, const struct machine_params *params,
                               const struct study_options *options, uint32_t case_number,
                               uint64_t context)
 {
@@ -114,7 +114,7 @@ static inline void decode_fini(struct decode *decode)
     rig_fini(&decode->rig);
 }
 
-static inline uint64_t decode_latency(const struct hw_params *params,
+static inline uint64_t decode_latency(const struct machine_params *params,
                                       const struct study_options *options, uint32_t case_number,
                                       uint64_t context)
 {

@@ -14,7 +14,7 @@ static struct rig rig;
 
 static void open_rig(uint32_t columns, uint32_t slots)
 {
-    struct hw_params params = rig_params(columns, 1);
+    struct machine_params params = rig_params(columns, 1);
     params.ipcq.slots = slots;
     rig_init(&rig, &params);
 }
@@ -22,10 +22,10 @@ static void open_rig(uint32_t columns, uint32_t slots)
 /* Runs, and expects these words; NULL: none. */
 static void expect(const char *text)
 {
-    struct group group = group_of(MPI_COMM_WORLD);
+    struct comm comm = comm_of(MPI_COMM_WORLD);
     struct error err = {ERROR_NONE, ""};
     EQUAL(rig_run(&rig), ENGINE_DONE);
-    bool clean = deadlock_check(&group, "test", rig.cubes, rig.cubes_count, rig.pes, &err);
+    bool clean = deadlock_check(&comm, "test", rig.cubes, rig.cubes_count, rig.pes, &err);
     CU_ASSERT_EQUAL(clean, text == NULL);
     EQUAL(err.code, text == NULL ? ERROR_NONE : ERROR_FAILED);
     if (text != NULL && strcmp(err.text, text) != 0)
@@ -67,10 +67,10 @@ static void test_cycle_of_four(void)
     rig_add(&rig, 0, 2, make_recv(OP_RECV, QUEUE_PE_E, 0, 64)); /* from 0 */
     uint32_t east_of_4 = 0;
     CU_ASSERT_TRUE(pe_neighbour(&rig.params.geometry, 4, DIR_E, &east_of_4));
-    struct group group = group_of(MPI_COMM_WORLD);
+    struct comm comm = comm_of(MPI_COMM_WORLD);
     struct error err = {ERROR_NONE, ""};
     EQUAL(rig_run(&rig), ENGINE_DONE);
-    CU_ASSERT_FALSE(deadlock_check(&group, "test", rig.cubes, 1, rig.pes, &err));
+    CU_ASSERT_FALSE(deadlock_check(&comm, "test", rig.cubes, 1, rig.pes, &err));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "5 PEs are not at the end"));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "which closes the cycle"));
     CU_ASSERT_PTR_NULL(strstr(err.text, "PE 4 "));
@@ -111,10 +111,10 @@ static void test_long_chain(void)
     open_rig(16, 4);
     for (uint32_t cube = 0; cube < 16; cube++)
         rig_add(&rig, cube, 0, make_recv(OP_RECV, cube < 15 ? QUEUE_CUBE_E : QUEUE_CUBE_W, 0, 64));
-    struct group group = group_of(MPI_COMM_WORLD);
+    struct comm comm = comm_of(MPI_COMM_WORLD);
     struct error err = {ERROR_NONE, ""};
     EQUAL(rig_run(&rig), ENGINE_DONE);
-    CU_ASSERT_FALSE(deadlock_check(&group, "test", rig.cubes, 16, rig.pes, &err));
+    CU_ASSERT_FALSE(deadlock_check(&comm, "test", rig.cubes, 16, rig.pes, &err));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "16 PEs are not at the end"));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "CUBE 14 PE 0 waits"));
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "which closes the cycle"));

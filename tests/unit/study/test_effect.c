@@ -55,7 +55,7 @@ static void give(struct trial *trial, uint32_t option)
     options->message *= option == TL_OPTION_MESSAGE ? 2 : 1;
 }
 
-static struct program *program_of(const struct hw_params *params, const struct trial *trial,
+static struct program *program_of(const struct machine_params *params, const struct trial *trial,
                                   uint32_t case_number, uint32_t cube, uint32_t pe)
 {
     struct problem problem;
@@ -86,7 +86,7 @@ static bool same(struct program *one, struct program *other)
     return a->op == OP_END && b->op == OP_END;
 }
 
-static bool all_same(const struct hw_params *params, const struct trial *one,
+static bool all_same(const struct machine_params *params, const struct trial *one,
                      const struct trial *other, uint32_t case_number)
 {
     bool equal = true;
@@ -101,7 +101,7 @@ static bool all_same(const struct hw_params *params, const struct trial *one,
     return equal;
 }
 
-static void check_option(const struct hw_params *params, const struct tl_kernel_info *kernel,
+static void check_option(const struct machine_params *params, const struct tl_kernel_info *kernel,
                          uint64_t message, uint32_t case_number, uint32_t option)
 {
     struct trial base = plain(kernel, message), other = base;
@@ -118,7 +118,7 @@ static void check_option(const struct hw_params *params, const struct tl_kernel_
 
 static void check_kernel(const char *machine, const struct tl_kernel_info *kernel, uint64_t message)
 {
-    struct hw_params params = decode_machine(machine);
+    struct machine_params params = decode_machine(machine);
     uint32_t cases = kernel->placement == TL_PLACE_BY_CASE ? CASES : 1;
     uint32_t last = message > 0 ? TL_OPTION_MESSAGE : TL_OPTION_RING_DEPTH;
     CU_ASSERT_PTR_NOT_NULL_FATAL(kernel->options);
@@ -142,7 +142,7 @@ static void test_one_pe(void)
     static const char *const names[] = {"decode", "allreduce-ring", "reduce"};
     for (int i = 0; i < 3; i++) {
         struct trial base = plain(kernel_find(names[i]), 0);
-        struct hw_params params = decode_machine("topology.pes_x=1");
+        struct machine_params params = decode_machine("topology.pes_x=1");
         params.geometry.pes.rows = 1;
         struct problem problem;
         problem_init(&problem, &params, &base.options, 4, CONTEXT);
@@ -156,7 +156,7 @@ static void test_one_pe(void)
 static void expect(char *kernels[], uint32_t count, const bool cases[CASES], uint32_t given,
                    const char *wanted)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct trial trial = plain(kernel_find(kernels[0]), 0);
     struct error err = {ERROR_NONE, ""};
     trial.options.kernels = kernels;

@@ -57,7 +57,7 @@ static struct wanted wanted_of(uint32_t case_number, uint64_t context,
 static void check_counts(const struct study_options *options, uint32_t case_number,
                          uint64_t context)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct decode decode;
     decode_run(&decode, &params, options, case_number, context);
     struct wanted wanted = wanted_of(case_number, context, options);
@@ -108,7 +108,7 @@ static void test_counts_of_the_report(void)
 static void test_link_bytes(void)
 {
     struct study_options options = decode_options();
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     for (uint32_t number = 1; number <= 4; number++) {
         struct decode decode;
         decode_run(&decode, &params, &options, number, 8192);
@@ -126,7 +126,7 @@ static void test_link_bytes(void)
 static void test_gemm_steps(void)
 {
     struct study_options options = decode_options();
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     for (uint32_t number = 1; number <= 4; number++) {
         struct decode decode;
         decode_run(&decode, &params, &options, number, 8192);
@@ -140,7 +140,7 @@ static void test_gemm_steps(void)
 /* No PE reads faster than its share, no state is merged without its copies. */
 static void test_lower_bounds(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct rate share = rate_divide(params.hbm.rate, 8);
     for (uint32_t number = 1; number <= 4; number++)
         for (int i = 0; i < CONTEXTS; i++) {
@@ -189,14 +189,14 @@ static void test_faster_parts(void)
         "scratch.bandwidth_gbps=1024",
     };
     static const uint64_t some[] = {1000, 8192, 20000};
-    struct hw_params plain = decode_machine(NULL);
+    struct machine_params plain = decode_machine(NULL);
     struct study_options options = decode_options();
     uint64_t before[4][3];
     for (uint32_t number = 1; number <= 4; number++)
         for (int c = 0; c < 3; c++)
             before[number - 1][c] = decode_latency(&plain, &options, number, some[c]);
     for (size_t i = 0; i < sizeof faster / sizeof *faster; i++) {
-        struct hw_params params = decode_machine(faster[i]);
+        struct machine_params params = decode_machine(faster[i]);
         for (uint32_t number = 1; number <= 4; number++)
             for (int c = 0; c < 3; c++) {
                 uint64_t after = decode_latency(&params, &options, number, some[c]);
@@ -212,7 +212,7 @@ static void test_faster_parts(void)
 /* More tokens never take less time. */
 static void test_longer_contexts(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct study_options options = decode_options();
     for (uint32_t number = 1; number <= 4; number++) {
         uint64_t before = 0;
@@ -229,7 +229,7 @@ static void test_longer_contexts(void)
 
 static void test_one_cube(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     for (int i = 0; i < CONTEXTS; i++) {
         struct study_options options = decode_options();
         options.cubes_per_group = 1;
@@ -244,7 +244,7 @@ static void test_one_cube(void)
 /* Groups share no link, so the number of groups changes nothing. */
 static void test_groups_do_not_meet(void)
 {
-    struct hw_params wide = decode_machine(NULL), narrow = wide;
+    struct machine_params wide = decode_machine(NULL), narrow = wide;
     narrow.geometry.cubes.rows = 2;
     for (uint32_t number = 1; number <= 4; number++) {
         struct study_options options = decode_options();
@@ -255,7 +255,7 @@ static void test_groups_do_not_meet(void)
 
 static uint64_t digest_of(const struct study_options *options, uint32_t number, uint64_t context)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct decode decode;
     decode_run(&decode, &params, options, number, context);
     uint64_t digest = rig_digest(&decode.rig);
@@ -281,7 +281,7 @@ static void test_record_ahead(void)
 /* Long lookahead: rounds follow the emissions, not the context. */
 static void test_rounds(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct study_options options = decode_options();
     for (uint32_t number = 1; number <= 4; number++)
         for (uint64_t context = 8192; context <= 1 << 19; context *= 8) {

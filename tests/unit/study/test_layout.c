@@ -106,7 +106,7 @@ static void check_layout(const struct problem *problem)
 static void test_laws(void)
 {
     static const uint64_t contexts[] = {1, 64, 333, TOKENS_MAX};
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     for (const struct tl_kernel_info *kernel = kernel_list(); kernel->name != NULL; kernel++)
         for (uint32_t number = 1; number <= CASES; number++)
             for (size_t i = 0; i < sizeof contexts / sizeof *contexts; i++)

@@ -6,7 +6,7 @@
 
 enum { MIB = 1 << 20, BF16 = 2 };
 
-static struct problem problem_of(const struct hw_params *params, uint32_t case_number,
+static struct problem problem_of(const struct machine_params *params, uint32_t case_number,
                                  uint64_t context, uint32_t cubes, uint32_t batch)
 {
     struct study_options options = decode_options();
@@ -20,7 +20,7 @@ static struct problem problem_of(const struct hw_params *params, uint32_t case_n
 /* Every group has each of its C places once, in one SIP, as a rectangle; the rest is left over. */
 static void check_tiling(const struct geometry *geometry, uint32_t cubes)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     params.geometry = *geometry;
     struct problem problem = problem_of(&params, 4, 8192, cubes, 1);
     uint32_t all = geometry_cubes(geometry), per_sip = grid_size(geometry->cubes), members = 0;
@@ -56,7 +56,7 @@ static void test_tiling(void)
     static const uint32_t cubes[] = {1, 4, 8};
     for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
         for (int c = 0; c < 3; c++) {
-            struct hw_params params = decode_machine(NULL);
+            struct machine_params params = decode_machine(NULL);
             params.geometry = machines[i];
             check_tiling(&machines[i], cubes[c]);
             EQUAL(problem_of(&params, 1, 1, cubes[c], 1).groups, groups[i][c]);
@@ -66,7 +66,7 @@ static void test_tiling(void)
 /* Neighbours by number within the group are neighbours in the SIP: what the kernels count on. */
 static void test_group_neighbours(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct problem problem = problem_of(&params, 4, 8192, 8, 1);
     uint32_t of[2][8];
     for (uint32_t cube = 0; cube < 16; cube++) {
@@ -99,7 +99,7 @@ static uint64_t kv_of_cube(const struct problem *problem, uint32_t cube)
 static void test_footprints_of_the_report(void)
 {
     static const uint64_t wanted[] = {MIB / 2, 4 * MIB, 4 * MIB, MIB / 2};
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     for (uint32_t number = 1; number <= 4; number++) {
         struct problem problem = problem_of(&params, number, 8192, 8, 1);
         for (uint32_t cube = 0; cube < 16; cube++)
@@ -111,7 +111,7 @@ static void test_footprints_of_the_report(void)
 static void test_footprints_add_up(void)
 {
     static const uint64_t contexts[] = {1, 7, 1000, 8192};
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     for (uint32_t number = 1; number <= 4; number++)
         for (int i = 0; i < 4; i++)
             for (uint32_t batch = 1; batch <= 20; batch += 19) {
@@ -129,7 +129,7 @@ static void test_footprints_add_up(void)
 /* The KV that the kernel reads is the KV that lies there, in the cases without replicas. */
 static void test_footprint_is_read(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct study_options options = decode_options();
     for (uint32_t number = 1; number <= 4; number += 3) {
         struct decode decode;
@@ -145,7 +145,7 @@ static void test_footprint_is_read(void)
 
 static void test_left_over(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     params.geometry.cubes = (struct grid){5, 3};
     struct problem problem = problem_of(&params, 3, 8192, 8, 1);
     uint32_t within;
@@ -175,7 +175,7 @@ static void check_addresses(const struct problem *problem)
 static void test_addresses(void)
 {
     static const uint64_t contexts[] = {1, 63, 1024, 1025, 100000, UINT64_C(1) << 36};
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     for (uint32_t number = 1; number <= 4; number++)
         for (int i = 0; i < 6; i++)
             for (uint32_t batch = 1; batch <= 65536; batch *= 256) {
@@ -187,7 +187,7 @@ static void test_addresses(void)
 /* The launch of a PE differs from another's in where it is, only. */
 static void test_launch(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct problem problem = problem_of(&params, 3, 8192, 4, 2);
     struct tl_launch launch = problem_launch(&problem, 3, 2, 5);
     EQUAL(launch.group, 3);
@@ -205,7 +205,7 @@ static void test_launch(void)
 
 /* ---- what is refused ---- */
 
-static void expect_refusal(const struct hw_params *params, const struct study_options *options,
+static void expect_refusal(const struct machine_params *params, const struct study_options *options,
                            const char *part)
 {
     struct error err = {ERROR_NONE, ""};
@@ -218,7 +218,7 @@ static void expect_refusal(const struct hw_params *params, const struct study_op
 
 static void test_refusals(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct error err = {ERROR_NONE, ""};
     struct study_options options = decode_options();
     CU_ASSERT_TRUE(problem_check(&params, &options, &err));
@@ -298,7 +298,7 @@ static void test_points_of_kernels(void)
                   {"panel-multi-decode", 0, 64},
                   {"panel-multi-decode", 0, 7}};
     uint64_t contexts[] = {64, 7};
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct error err = {ERROR_NONE, ""};
     struct study_options options = {.cases = {false, false, true, true},
                                     .cases_given = true,
@@ -321,7 +321,7 @@ static void test_points_of_kernels(void)
 static void expect_list_refusal(const char *list, const char *part)
 {
     uint64_t context = 64;
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct error err = {ERROR_NONE, ""};
     struct study_options options = {.cases = {true},
                                     .cases_given = true,
@@ -345,7 +345,7 @@ static void test_lists_refused(void)
 /* A ring that posts more receives than its queue accepts would wait for itself. */
 static void test_ring_depth(void)
 {
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct error err = {ERROR_NONE, ""};
     uint64_t context = 500;
     struct study_options options = decode_options();

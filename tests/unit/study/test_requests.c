@@ -169,7 +169,7 @@ static void test_read(void)
 static void test_heads_apart(void)
 {
     static const uint64_t lengths[] = {1000, 1, 77};
-    struct hw_params params = decode_machine(NULL);
+    struct machine_params params = decode_machine(NULL);
     struct study_options options = decode_options();
     struct problem problem;
     uint64_t *list = memory_new(3, sizeof *list);

@@ -1,7 +1,7 @@
 /* What promises may know of a CPU and its commands in flight. */
 #include "machine/machine.h"
 
-uint64_t cpu_serial_ps(const struct hw_params *params, const struct command *command)
+uint64_t cpu_serial_ps(const struct machine_params *params, const struct command *command)
 {
     uint64_t issue = params->cpu.issue_ps[command->op];
     if (command->op == OP_MATH)

@@ -64,7 +64,7 @@ uint32_t cpu_queue(const struct command *command)
     }
 }
 
-static uint64_t limit(const struct hw_params *params, uint32_t queue)
+static uint64_t limit(const struct machine_params *params, uint32_t queue)
 {
     switch (queue) {
     case CPU_QUEUE_SCHED:
@@ -231,7 +231,8 @@ static void retire(struct lp *lp, struct pe *pe, uint32_t pe_number, uint16_t in
 }
 
 /* Counts what a message command moves through its queue. */
-static void note_message(const struct hw_params *params, struct cpu *cpu, struct flight *flight)
+static void note_message(const struct machine_params *params, struct cpu *cpu,
+                         struct flight *flight)
 {
     const struct command *command = &flight->command;
     bool send = command->op == OP_SEND;

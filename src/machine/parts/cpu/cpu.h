@@ -12,7 +12,7 @@
 struct cube;
 struct pe;
 struct flight;
-struct hw_params;
+struct machine_params;
 
 struct cpu_params {
     uint64_t issue_ps[OP_COUNT];
@@ -42,7 +42,7 @@ enum {
 /* ---- bounds, for promises ---- */
 
 /* The CPU time that a command takes at least: its issue, and its duration when it blocks. */
-uint64_t cpu_serial_ps(const struct hw_params *params, const struct command *command);
+uint64_t cpu_serial_ps(const struct machine_params *params, const struct command *command);
 
 /* A time before which command `flight` of `pe` does not end. */
 typedef uint64_t cpu_end_bound(void *context, const struct pe *pe, const struct flight *flight);

@@ -11,7 +11,7 @@ static uint64_t *earliest_channel(struct dma *dma, uint64_t channels)
 }
 
 /* When the next request leaves: its channel is free, its set-up done, and its predecessor gone. */
-static uint64_t issue_time(const struct hw_params *params, struct dma *dma, uint64_t now,
+static uint64_t issue_time(const struct machine_params *params, struct dma *dma, uint64_t now,
                            bool first)
 {
     uint64_t *channel = earliest_channel(dma, params->dma.channels);
@@ -43,7 +43,7 @@ static void send_request(struct lp *lp, const struct event *event, struct memory
 
 static void pump(struct lp *lp, const struct event *event, struct pe *pe)
 {
-    const struct hw_params *params = cube_of(lp)->params;
+    const struct machine_params *params = cube_of(lp)->params;
     struct dma *dma = &pe->dma;
     while (dma->count > 0 && dma->outstanding < params->dma.queue_depth) {
         struct dma_job *job = &dma->jobs[dma->first];
@@ -65,7 +65,8 @@ static void pump(struct lp *lp, const struct event *event, struct pe *pe)
     }
 }
 
-static void begin_fetch(const struct hw_params *params, struct dma *dma, const struct dma_job *job)
+static void begin_fetch(const struct machine_params *params, struct dma *dma,
+                        const struct dma_job *job)
 {
     if (dma->fetches_count == params->sched.pipeline_depth)
         error_bug("more sub-tiles are fetched than the pipeline is deep");
@@ -132,14 +133,14 @@ void dma_data(struct lp *lp, const struct event *event)
 
 static void init(struct cube *cube, uint32_t number)
 {
-    const struct hw_params *params = cube->params;
+    const struct machine_params *params = cube->params;
     struct dma *dma = &cube->pe[number].dma;
     dma->capacity = (uint32_t)(params->sched.pipeline_depth + params->dma.queue_commands);
     dma->jobs = memory_new(dma->capacity, sizeof *dma->jobs);
     dma->fetches = memory_new(params->sched.pipeline_depth, sizeof *dma->fetches);
 }
 
-static uint64_t memory(const struct hw_params *params)
+static uint64_t memory(const struct machine_params *params)
 {
     uint64_t jobs = params->sched.pipeline_depth + params->dma.queue_commands;
     return part_block(jobs, sizeof(struct dma_job)) +

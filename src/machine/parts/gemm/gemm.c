@@ -1,12 +1,12 @@
 #include "machine/machine.h"
 
-uint64_t gemm_step_cycles(const struct hw_params *params)
+uint64_t gemm_step_cycles(const struct machine_params *params)
 {
     uint64_t macs = params->sched.tile_m * params->sched.tile_k * params->sched.tile_n;
     return pieces_of(macs, params->gemm.macs_per_cycle);
 }
 
-uint64_t gemm_fill_ps(const struct hw_params *params)
+uint64_t gemm_fill_ps(const struct machine_params *params)
 {
     return rate_duration(params->gemm.clock, params->gemm.fill_cycles);
 }

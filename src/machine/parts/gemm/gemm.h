@@ -9,7 +9,7 @@
 
 struct cube;
 struct pe;
-struct hw_params;
+struct machine_params;
 
 struct gemm_params {
     struct rate clock; /* ps per cycle */
@@ -22,8 +22,8 @@ struct gemm_stats {
 };
 
 /* Cycles of one step, and the time to fill the array. */
-uint64_t gemm_step_cycles(const struct hw_params *params);
-uint64_t gemm_fill_ps(const struct hw_params *params);
+uint64_t gemm_step_cycles(const struct machine_params *params);
+uint64_t gemm_fill_ps(const struct machine_params *params);
 
 /* ---- bounds, for promises ---- */
 

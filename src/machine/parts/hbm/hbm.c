@@ -123,24 +123,24 @@ uint64_t hbm_accepted(const struct pe *pe, enum hbm_work work)
     return pe->hbm.accepted[work];
 }
 
-static uint32_t share_channels(const struct hw_params *params)
+static uint32_t share_channels(const struct machine_params *params)
 {
     return (uint32_t)params->hbm.pseudo_channels / grid_size(params->geometry.pes);
 }
 
-struct rate hbm_share_rate(const struct hw_params *params)
+struct rate hbm_share_rate(const struct machine_params *params)
 {
     return rate_divide(params->hbm.rate, grid_size(params->geometry.pes));
 }
 
-uint64_t hbm_spread_bytes(const struct hw_params *params)
+uint64_t hbm_spread_bytes(const struct machine_params *params)
 {
     return share_channels(params) * params->hbm.interleave_bytes;
 }
 
 static void prepare(struct cube *cube)
 {
-    const struct hw_params *params = cube->params;
+    const struct machine_params *params = cube->params;
     cube->hbm.channels = share_channels(params);
     cube->hbm.channel_rate = rate_divide(params->hbm.rate, params->hbm.pseudo_channels);
     cube->hbm.share_rate = hbm_share_rate(params);
@@ -155,7 +155,7 @@ static void init(struct cube *cube, uint32_t number)
         hbm->refresh_at_ps[i] = cube->params->hbm.refresh_interval_ps;
 }
 
-static uint64_t memory(const struct hw_params *params)
+static uint64_t memory(const struct machine_params *params)
 {
     uint64_t channels = share_channels(params);
     return part_block(channels, sizeof(struct server)) + part_block(channels, sizeof(uint64_t));
@@ -167,7 +167,7 @@ static void fini(struct pe *pe)
     memory_free(pe->hbm.refresh_at_ps);
 }
 
-static bool check(const struct hw_params *params, struct key_clash *clash)
+static bool check(const struct machine_params *params, struct key_clash *clash)
 {
     uint64_t pes = (uint64_t)params->geometry.pes.columns * params->geometry.pes.rows;
     if (params->hbm.pseudo_channels % pes != 0)

@@ -10,7 +10,7 @@
 
 struct cube;
 struct pe;
-struct hw_params;
+struct machine_params;
 
 struct hbm_params {
     uint64_t capacity_bytes; /* of a CUBE's stack */
@@ -40,7 +40,7 @@ uint64_t hbm_least(const struct cube *cube, const struct pe *pe, uint64_t now, u
 uint64_t hbm_accepted(const struct pe *pe, enum hbm_work work);
 
 /* Bandwidth of a share; so many bytes in a row touch every one of its pseudo-channels. */
-struct rate hbm_share_rate(const struct hw_params *params);
-uint64_t hbm_spread_bytes(const struct hw_params *params);
+struct rate hbm_share_rate(const struct machine_params *params);
+uint64_t hbm_spread_bytes(const struct machine_params *params);
 
 #endif

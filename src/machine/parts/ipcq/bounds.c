@@ -1,19 +1,19 @@
 /* What promises may know of queues, beside what their copies and drains take. */
 #include "machine/machine.h"
 
-uint64_t ipcq_fragments(const struct hw_params *params, const struct command *command)
+uint64_t ipcq_fragments(const struct machine_params *params, const struct command *command)
 {
     const struct operand *moved = command->op == OP_SEND ? &command->a : &command->out;
     return pieces_of(operand_bytes(moved), params->ipcq.slot_bytes);
 }
 
-uint64_t ipcq_first_fragment(const struct hw_params *params, const struct command *command)
+uint64_t ipcq_first_fragment(const struct machine_params *params, const struct command *command)
 {
     const struct operand *moved = command->op == OP_SEND ? &command->a : &command->out;
     return time_min(operand_bytes(moved), params->ipcq.slot_bytes);
 }
 
-struct departure ipcq_copy_least(const struct hw_params *params, const struct pe *pe,
+struct departure ipcq_copy_least(const struct machine_params *params, const struct pe *pe,
                                  uint32_t queue, uint64_t now, uint64_t credit)
 {
     const struct ipcq_queue *q = &pe->ipcq.queue[queue];
@@ -30,7 +30,7 @@ struct departure ipcq_copy_least(const struct hw_params *params, const struct pe
     return (struct departure){time_add_saturated(begin, copy_ps), bytes};
 }
 
-struct departure ipcq_drain_least(const struct hw_params *params, const struct pe *pe,
+struct departure ipcq_drain_least(const struct machine_params *params, const struct pe *pe,
                                   uint32_t queue, uint64_t now, struct departure coming)
 {
     const struct ipcq_queue *q = &pe->ipcq.queue[queue];
@@ -45,7 +45,7 @@ struct departure ipcq_drain_least(const struct hw_params *params, const struct p
 }
 
 /* Not before the end of the copy in progress and what its own still take. */
-uint64_t ipcq_send_least_end(const struct hw_params *params, const struct pe *pe,
+uint64_t ipcq_send_least_end(const struct machine_params *params, const struct pe *pe,
                              const struct flight *flight, uint64_t now)
 {
     const struct command *command = &flight->command;
@@ -65,7 +65,7 @@ uint64_t ipcq_drain_end(const struct pe *pe, uint32_t queue)
     return pe->ipcq.queue[queue].drain_end_ps;
 }
 
-uint64_t ipcq_passage_least(const struct hw_params *params, uint64_t bytes)
+uint64_t ipcq_passage_least(const struct machine_params *params, uint64_t bytes)
 {
     uint64_t last = bytes % params->ipcq.slot_bytes;
     if (last == 0 && bytes > 0)

@@ -7,7 +7,7 @@ static struct ipcq_queue *queue_of(struct pe *pe, uint32_t queue)
     return &pe->ipcq.queue[queue];
 }
 
-uint64_t ipcq_copy_ps(const struct hw_params *params, enum queue_level level, bool first,
+uint64_t ipcq_copy_ps(const struct machine_params *params, enum queue_level level, bool first,
                       uint64_t bytes)
 {
     return (first ? params->ipcq.copy_ps[level] : 0) + scratch_move_ps(params, bytes);
@@ -24,7 +24,7 @@ static bool is_begun(const struct flight *flight)
 
 static void start_copy(struct lp *lp, const struct event *event, struct pe *pe, uint32_t queue)
 {
-    const struct hw_params *params = cube_of(lp)->params;
+    const struct machine_params *params = cube_of(lp)->params;
     struct ipcq_queue *q = queue_of(pe, queue);
     if (q->copy_end_ps != 0 || q->sends.count == 0 || q->credits == 0)
         return;
@@ -117,7 +117,7 @@ static bool matches(struct lp *lp, const struct pe *pe, const struct flight *fli
 
 static void start_drain(struct lp *lp, const struct event *event, struct pe *pe, uint32_t queue)
 {
-    const struct hw_params *params = cube_of(lp)->params;
+    const struct machine_params *params = cube_of(lp)->params;
     struct ipcq_queue *q = queue_of(pe, queue);
     if (q->drain_end_ps != 0 || q->recvs.count == 0 || q->arrived_count == 0)
         return;
@@ -200,7 +200,7 @@ void ipcq_drained(struct lp *lp, const struct event *event)
 
 /* ---- packets ---- */
 
-static void make_room(const struct hw_params *params, const struct event *event,
+static void make_room(const struct machine_params *params, const struct event *event,
                       struct ipcq_queue *q)
 {
     if (q->arrived_count == params->ipcq.slots)
@@ -254,7 +254,7 @@ void ipcq_packet(struct lp *lp, const struct event *event)
 
 static void init_queue(struct cube *cube, uint32_t pe, enum queue_id id)
 {
-    const struct hw_params *params = cube->params;
+    const struct machine_params *params = cube->params;
     struct ipcq_queue *queue = &cube->pe[pe].ipcq.queue[id];
     struct peer peer;
     queue->peer = NO_PEER;
@@ -275,7 +275,7 @@ static void init(struct cube *cube, uint32_t pe)
 }
 
 /* As if every queue had been used. */
-static uint64_t memory(const struct hw_params *params)
+static uint64_t memory(const struct machine_params *params)
 {
     return QUEUES * (2 * part_block(params->ipcq.queue_commands, sizeof(uint16_t)) +
                      part_block(RING_START, sizeof(struct arrived)));
@@ -290,7 +290,7 @@ static void fini(struct pe *pe)
     }
 }
 
-static bool check(const struct hw_params *params, struct key_clash *clash)
+static bool check(const struct machine_params *params, struct key_clash *clash)
 {
     if (params->ipcq.slot_bytes % 4 != 0)
         return KEY_CLASH(clash, "a slot holds whole f32 elements: a multiple of 4 is expected",

@@ -12,7 +12,7 @@
 struct cube;
 struct pe;
 struct flight;
-struct hw_params;
+struct machine_params;
 
 struct ipcq_params {
     uint64_t slots; /* per queue pair */
@@ -30,11 +30,11 @@ struct ipcq_stats {
 };
 
 /* Slots that a message command fills or empties, and bytes of the first of them. */
-uint64_t ipcq_fragments(const struct hw_params *params, const struct command *command);
-uint64_t ipcq_first_fragment(const struct hw_params *params, const struct command *command);
+uint64_t ipcq_fragments(const struct machine_params *params, const struct command *command);
+uint64_t ipcq_first_fragment(const struct machine_params *params, const struct command *command);
 
 /* What copying a fragment out of scratch takes: the first of a message pays for the copy. */
-uint64_t ipcq_copy_ps(const struct hw_params *params, enum queue_level level, bool first,
+uint64_t ipcq_copy_ps(const struct machine_params *params, enum queue_level level, bool first,
                       uint64_t bytes);
 
 /* ---- bounds, for promises ---- */
@@ -47,21 +47,21 @@ struct departure {
 
 /* The next packet of sends that a queue to another CUBE has accepted, or will from the CPU; `now`:
  * nothing happens before; `credit`: when its next credit comes. */
-struct departure ipcq_copy_least(const struct hw_params *params, const struct pe *pe,
+struct departure ipcq_copy_least(const struct machine_params *params, const struct pe *pe,
                                  uint32_t queue, uint64_t now, uint64_t credit);
 /* The next credit of its receives; `coming`: the first packet that is on its way to it. */
-struct departure ipcq_drain_least(const struct hw_params *params, const struct pe *pe,
+struct departure ipcq_drain_least(const struct machine_params *params, const struct pe *pe,
                                   uint32_t queue, uint64_t now, struct departure coming);
 
 /* A time before which a send in flight has not left scratch. */
-uint64_t ipcq_send_least_end(const struct hw_params *params, const struct pe *pe,
+uint64_t ipcq_send_least_end(const struct machine_params *params, const struct pe *pe,
                              const struct flight *flight, uint64_t now);
 /* The end of the drain in progress; 0: none. */
 uint64_t ipcq_drain_end(const struct pe *pe, uint32_t queue);
 
 /* Least time from the end of a send's issue to the end of the receive in a PE of the same CUBE: the
  * copies of all fragments, the last one's way and its drain. */
-uint64_t ipcq_passage_least(const struct hw_params *params, uint64_t bytes);
+uint64_t ipcq_passage_least(const struct machine_params *params, uint64_t bytes);
 
 uint32_t ipcq_link(const struct pe *pe, uint32_t queue);     /* the first link on the way out */
 uint64_t ipcq_received(const struct pe *pe, uint32_t queue); /* receives that have ended */

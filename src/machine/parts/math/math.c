@@ -10,12 +10,12 @@ static enum math_kind kind_of(uint8_t fn)
     return (enum math_kind)kinds[fn];
 }
 
-static uint64_t vectors(const struct hw_params *params, uint64_t elements)
+static uint64_t vectors(const struct machine_params *params, uint64_t elements)
 {
     return pieces_of(elements, params->math.lanes);
 }
 
-static uint64_t command_cycles(const struct hw_params *params, const struct command *command)
+static uint64_t command_cycles(const struct machine_params *params, const struct command *command)
 {
     uint64_t elements = operand_elements(&command->out);
     uint64_t simple = params->math.simple_cycles, tail = params->math.reduce_tail_cycles;
@@ -36,7 +36,8 @@ static uint64_t command_cycles(const struct hw_params *params, const struct comm
     }
 }
 
-static uint64_t epilogue_cycles(const struct hw_params *params, uint8_t epilogue, uint64_t elements)
+static uint64_t epilogue_cycles(const struct machine_params *params, uint8_t epilogue,
+                                uint64_t elements)
 {
     uint64_t passes = vectors(params, elements), per_pass = 0, tail = 0;
     uint64_t simple = params->math.simple_cycles;
@@ -71,7 +72,7 @@ static uint64_t least(const struct cube *cube, const struct pe *pe, uint64_t now
     return time_add(now, least_ps(&cube->params->math, cycles));
 }
 
-uint64_t math_least_ps(const struct hw_params *params, const struct command *command)
+uint64_t math_least_ps(const struct machine_params *params, const struct command *command)
 {
     return least_ps(&params->math, command_cycles(params, command));
 }
@@ -91,7 +92,7 @@ void math_run(struct lp *lp, const struct event *event)
 
 void math_epilogue(struct lp *lp, const struct event *event)
 {
-    const struct hw_params *params = cube_of(lp)->params;
+    const struct machine_params *params = cube_of(lp)->params;
     struct pe *pe = pe_of(lp, event);
     const struct epilogue_message *epilogue = math_epilogue_body(event);
     struct flight *flight = &pe->flights[epilogue->flight];

@@ -8,7 +8,7 @@
 #include "support/units.h"
 
 struct command;
-struct hw_params;
+struct machine_params;
 
 struct math_params {
     struct rate clock;
@@ -19,6 +19,6 @@ struct math_params {
 };
 
 /* A bound, for promises: what a command takes at least, from its start. */
-uint64_t math_least_ps(const struct hw_params *params, const struct command *command);
+uint64_t math_least_ps(const struct machine_params *params, const struct command *command);
 
 #endif

@@ -45,12 +45,12 @@ uint64_t network_least(const struct cube *cube, uint32_t link, uint64_t time, ui
     return least(&cube->links[link], params_of(cube, link), time, bytes);
 }
 
-uint64_t network_least_flight(const struct hw_params *params)
+uint64_t network_least_flight(const struct machine_params *params)
 {
     return time_min(params->link[LEVEL_CUBE].latency_ps, params->link[LEVEL_SIP].latency_ps);
 }
 
-uint64_t network_least_hop(const struct hw_params *params, uint64_t bytes)
+uint64_t network_least_hop(const struct machine_params *params, uint64_t bytes)
 {
     return server_least(params->link[LEVEL_PE].rate, bytes) + params->link[LEVEL_PE].latency_ps;
 }
@@ -163,13 +163,11 @@ static const char *link_at(uint32_t at)
 
 #define PE(field, ...)                                                                             \
     {                                                                                              \
-        COLUMN_ARRAY(COLUMN_PE, struct pe_result, links.field, DIRECTIONS, direction),          \
-            __VA_ARGS__                                                                            \
+        COLUMN_ARRAY(COLUMN_PE, struct pe_result, links.field, DIRECTIONS, direction), __VA_ARGS__ \
     }
 #define CUBE(field, ...)                                                                           \
     {                                                                                              \
-        COLUMN_ARRAY(COLUMN_CUBE, struct cube_result, links.field, CUBE_LINKS, link),           \
-            __VA_ARGS__                                                                            \
+        COLUMN_ARRAY(COLUMN_CUBE, struct cube_result, links.field, CUBE_LINKS, link), __VA_ARGS__  \
     }
 
 /* clang-format off */

@@ -11,7 +11,7 @@
 #include "support/units.h"
 
 struct cube;
-struct hw_params;
+struct machine_params;
 
 /* A link or port: FIFO occupancy of bytes * rate, then latency. */
 struct link_params {
@@ -41,7 +41,7 @@ struct cube_link_stats {
 uint64_t network_least(const struct cube *cube, uint32_t link, uint64_t time, uint64_t bytes);
 
 /* The least time that anything spends on the way out of a CUBE, and on a hop of the PE mesh. */
-uint64_t network_least_flight(const struct hw_params *params);
-uint64_t network_least_hop(const struct hw_params *params, uint64_t bytes);
+uint64_t network_least_flight(const struct machine_params *params);
+uint64_t network_least_hop(const struct machine_params *params, uint64_t bytes);
 
 #endif

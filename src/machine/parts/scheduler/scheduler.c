@@ -8,7 +8,7 @@ static uint64_t extent(uint64_t size, uint64_t tile, uint64_t index)
 
 static void fetch_next(struct lp *lp, const struct event *event, struct pe *pe)
 {
-    const struct hw_params *params = cube_of(lp)->params;
+    const struct machine_params *params = cube_of(lp)->params;
     uint16_t index = fifo_head(&pe->sched.fetch);
     struct flight *flight = &pe->flights[index];
     const struct operand *b = &flight->command.b;
@@ -41,7 +41,7 @@ static void pump(struct lp *lp, const struct event *event, struct pe *pe)
         fetch_next(lp, event, pe);
 }
 
-static void make_plan(const struct hw_params *params, struct flight *flight)
+static void make_plan(const struct machine_params *params, struct flight *flight)
 {
     const struct command *command = &flight->command;
     flight->m_tiles = pieces_of(command->a.rows, params->sched.tile_m);
@@ -78,7 +78,7 @@ static void start_epilogue(struct lp *lp, const struct event *event, struct flig
 
 static void end_if_complete(struct lp *lp, const struct event *event, struct pe *pe, uint16_t index)
 {
-    const struct hw_params *params = cube_of(lp)->params;
+    const struct machine_params *params = cube_of(lp)->params;
     struct flight *flight = &pe->flights[index];
     const struct command *command = &flight->command;
     if (flight->steps_left > 0 || flight->epilogues_left > 0)
@@ -92,7 +92,7 @@ static void end_if_complete(struct lp *lp, const struct event *event, struct pe 
 }
 
 /* The columns of output that `done` more sub-tiles have completed. */
-static uint64_t complete_columns(const struct hw_params *params, struct flight *flight,
+static uint64_t complete_columns(const struct machine_params *params, struct flight *flight,
                                  uint64_t done)
 {
     uint64_t columns = 0;
@@ -134,7 +134,7 @@ void sched_epilogue(struct lp *lp, const struct event *event)
     end_if_complete(lp, event, pe, index);
 }
 
-uint64_t scheduler_steps(const struct hw_params *params, const struct command *command)
+uint64_t scheduler_steps(const struct machine_params *params, const struct command *command)
 {
     return pieces_of(command->a.rows, params->sched.tile_m) *
            pieces_of(command->b.rows, params->sched.tile_k) *
@@ -146,7 +146,7 @@ static void init(struct cube *cube, uint32_t number)
     fifo_init(&cube->pe[number].sched.fetch, (uint32_t)cube->params->sched.queue_commands);
 }
 
-static uint64_t memory(const struct hw_params *params)
+static uint64_t memory(const struct machine_params *params)
 {
     return part_block(params->sched.queue_commands, sizeof(uint16_t));
 }
@@ -162,7 +162,7 @@ static void collect(const struct cube *cube, const struct pe *pe, struct pe_resu
     result->sched = pe->sched.stats;
 }
 
-static bool check(const struct hw_params *params, struct key_clash *clash)
+static bool check(const struct machine_params *params, struct key_clash *clash)
 {
     if (params->sched.pipeline_depth * params->sched.tile_k * params->sched.tile_n * 2 >
         params->scratch.bytes)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 struct command;
-struct hw_params;
+struct machine_params;
 
 struct scheduler_params {
     uint64_t tile_m, tile_k, tile_n; /* elements */
@@ -21,6 +21,6 @@ struct scheduler_stats {
 };
 
 /* Steps of a GEMM's plan. */
-uint64_t scheduler_steps(const struct hw_params *params, const struct command *command);
+uint64_t scheduler_steps(const struct machine_params *params, const struct command *command);
 
 #endif

@@ -1,6 +1,6 @@
 #include "machine/machine.h"
 
-uint64_t scratch_move_ps(const struct hw_params *params, uint64_t bytes)
+uint64_t scratch_move_ps(const struct machine_params *params, uint64_t bytes)
 {
     return rate_duration(params->scratch.rate, bytes);
 }

@@ -6,7 +6,7 @@
 
 #include "support/units.h"
 
-struct hw_params;
+struct machine_params;
 
 struct scratch_params {
     uint64_t bytes;
@@ -14,6 +14,6 @@ struct scratch_params {
 };
 
 /* What moving `bytes` through a port takes. */
-uint64_t scratch_move_ps(const struct hw_params *params, uint64_t bytes);
+uint64_t scratch_move_ps(const struct machine_params *params, uint64_t bytes);
 
 #endif

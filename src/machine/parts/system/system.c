@@ -39,7 +39,7 @@ static uint64_t area(struct grid grid)
     return (uint64_t)grid.columns * grid.rows;
 }
 
-static bool check(const struct hw_params *params, struct key_clash *clash)
+static bool check(const struct machine_params *params, struct key_clash *clash)
 {
     const struct geometry *geometry = &params->geometry;
     if (area(geometry->sips) * area(geometry->cubes) > 65536)
