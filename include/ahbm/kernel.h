@@ -26,24 +26,6 @@ enum tl_placement {
     TL_PLACE_ONE_PE = 8,  /* with FIXED: everything on PE 0 of each CUBE */
 };
 
-/* Options of the command line that matter to some kernels, in some cases. */
-enum tl_option {
-    TL_OPTION_CONTEXT = 1 << 0,
-    TL_OPTION_REQUESTS = 1 << 1, /* lengths of their own: launch->contexts */
-    TL_OPTION_BATCH = 1 << 2,
-    TL_OPTION_QUERY_LEN = 1 << 3,
-    TL_OPTION_TILE = 1 << 4,
-    TL_OPTION_FORM = 1 << 5,
-    TL_OPTION_GEMM = 1 << 6,
-    TL_OPTION_MLO = 1 << 7, /* launch->packed */
-    TL_OPTION_REDUCE_PE = 1 << 8,
-    TL_OPTION_REDUCE_CUBE = 1 << 9,
-    TL_OPTION_TP_IDLE = 1 << 10, /* launch->tp_redundant */
-    TL_OPTION_SHARDS = 1 << 11,
-    TL_OPTION_RING_DEPTH = 1 << 12,
-    TL_OPTION_MESSAGE = 1 << 13,
-};
-
 /* Those that a kernel looks at when it is launched so: bits of enum tl_option. */
 typedef uint32_t tl_options(const struct tl_launch *launch);
 

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <ahbm/options.h>
+
 /* The shape of a reduction to the root, per level. */
 enum tl_reduce { TL_REDUCE_CHAIN, TL_REDUCE_TREE, TL_REDUCE_CENTRE };
 
@@ -42,25 +44,27 @@ struct tl_launch {
     uint32_t group_heads;     /* G, query heads per KV head */
     uint32_t head_dim;        /* d */
 
-    /* Placement and form. */
-    bool cube_sp;      /* the KV cache is split over CUBEs, else replicated */
-    bool pe_sp;        /* the KV cache is split over the PEs of a CUBE, else one PE has it */
-    bool tp_redundant; /* PEs without a request sweep for nothing */
-    enum tl_form form;
-    enum tl_gemm gemm;
-    bool one_pe;   /* no SP at all: PE 0 of each CUBE has everything and does everything */
-    uint32_t tile; /* KV tokens per tile and per stored block */
-    enum tl_reduce reduce_pe, reduce_cube;
-    bool packed; /* (m, l, O) travel as one copy instead of three */
+    /* What the options say (ahbm/options.h): `tile` KV tokens per tile and per stored block,
+     * `packed`: (m, l, O) travel as one copy instead of three, `tp_redundant`: PEs without a
+     * request sweep for nothing, `ring_depth` buffers for arriving KV blocks. */
+#define X(ID, field, type, ...) type field;
+    TL_WORD_OPTIONS(X)
+#undef X
+#define X(ID, field, ...) uint32_t field;
+    TL_NUMBER_OPTIONS(X)
+#undef X
+
+    /* Placement. */
+    bool cube_sp; /* the KV cache is split over CUBEs, else replicated */
+    bool pe_sp;   /* the KV cache is split over the PEs of a CUBE, else one PE has it */
+    bool one_pe;  /* no SP at all: PE 0 of each CUBE has everything and does everything */
 
     /* Collectives only: bytes of the vector that each PE brings, at q_base; its sum goes to o_base.
      * 0: an attention problem. */
     uint64_t message;
 
     /* Prefill only, but for the last. */
-    enum tl_shards shards;
     uint32_t query_block;    /* query positions worked on at a time */
-    uint32_t ring_depth;     /* buffers for arriving KV blocks */
     uint64_t scratch_bytes;  /* of a PE */
     uint64_t queue_commands; /* receives that a queue pair of a PE accepts */
 

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <assert.h>
 #include <argp.h>
 #include <string.h>
 
@@ -13,8 +14,6 @@ struct parse {
     struct error *err;
     const char *culprit; /* the argument that argp did not take */
 };
-
-static const char *const reduce_words[] = {"chain", "tree", "centre", NULL};
 
 static bool parse_cases(const char *text, struct study_options *study, struct error *err)
 {
@@ -87,48 +86,28 @@ static bool set_problem(int key, const char *text, struct study_options *study, 
     }
 }
 
-static bool set_form(int key, const char *text, struct study_options *study, struct error *err)
+/* An option that has a row in ahbm/options.h. */
+static bool set_kernel_option(enum tl_option_number number, const char *text,
+                              struct study_options *study, struct error *err)
 {
-    static const char *const mlo[] = {"separate", "packed", NULL};
-    static const char *const gemm[] = {"composite", "dot", NULL};
-    static const char *const form[] = {"auto", "one-shot", "tiled", "softmax_merge", NULL};
-    static const char *const idle[] = {"off", "redundant", NULL};
-    static const char *const shards[] = {"contiguous", "striped", "zigzag", NULL};
     int index = 0;
     bool ok = true;
-    switch (key) {
-    case KEY_REDUCE_PE:
-        ok = words_choice("reduce-pe", text, reduce_words, &index, err);
-        study->reduce_pe = (enum tl_reduce)index;
+    switch (number) {
+#define X(ID, field, type, name, ...)                                                              \
+    case TL_NUMBER_##ID:                                                                           \
+        ok = words_choice(name, text, option_row(number)->words, &index, err);                     \
+        study->field = (type)index;                                                                \
         break;
-    case KEY_REDUCE_CUBE:
-        ok = words_choice("reduce-cube", text, reduce_words, &index, err);
-        study->reduce_cube = (enum tl_reduce)index;
+        TL_WORD_OPTIONS(X)
+#undef X
+#define X(ID, field, name, least, most, ...)                                                       \
+    case TL_NUMBER_##ID:                                                                           \
+        ok = parse_u32(name, text, least, most, &study->field, err);                               \
         break;
-    case KEY_MLO:
-        ok = words_choice("mlo", text, mlo, &index, err);
-        study->packed = index == 1;
-        break;
-    case KEY_GEMM:
-        ok = words_choice("gemm", text, gemm, &index, err);
-        study->gemm = (enum tl_gemm)index;
-        break;
-    case KEY_FORM:
-        ok = words_choice("form", text, form, &index, err);
-        study->form = (enum tl_form)index;
-        break;
-    case KEY_TP_IDLE:
-        ok = words_choice("tp-idle", text, idle, &index, err);
-        study->tp_redundant = index == 1;
-        break;
-    case KEY_SHARDS:
-        ok = words_choice("shards", text, shards, &index, err);
-        study->shards = (enum tl_shards)index;
-        break;
-    case KEY_RING_DEPTH:
-        return parse_u32("ring-depth", text, 2, 64, &study->ring_depth, err);
+        TL_NUMBER_OPTIONS(X)
+#undef X
     default:
-        ok = parse_u32("tile", text, 1, 65536, &study->tile, err);
+        assert(false);
     }
     return ok;
 }
@@ -250,14 +229,15 @@ static error_t parse_option(int key, char *text, struct argp_state *state)
                        "'%.80s' is not expected: there are only options (see --help)", text);
     else if (is_flag(key))
         set_flag(key, options);
+    else if (key >= KEY_KERNEL_OPTION && key < KEY_KERNEL_OPTION + TL_OPTION_NUMBERS)
+        ok = set_kernel_option((enum tl_option_number)(key - KEY_KERNEL_OPTION), text,
+                               &options->study, parse->err);
     else if (key < KEY_CASE || key > KEY_PRINT_CONFIG)
         return ARGP_ERR_UNKNOWN;
     else if (key == KEY_REQUESTS)
         ok = parse_file("requests", text, &options->requests, parse->err);
     else if (key < KEY_REQUESTS || key == KEY_CUBES)
         ok = set_problem(key, text, &options->study, parse->err);
-    else if (key >= KEY_REDUCE_PE && key <= KEY_RING_DEPTH)
-        ok = set_form(key, text, &options->study, parse->err);
     else if (key >= KEY_TRANSPORT && key <= KEY_LOOKAHEAD)
         ok = set_parallel(key, text, &options->study, parse->err);
     else
@@ -285,8 +265,10 @@ static void set_defaults(struct options *options)
     *options = (struct options){0};
     options->study = (struct study_options){
         .cases = {true, true, true, true},
-        .ring_depth = STUDY_DEFAULT_RING_DEPTH,
-        .record_ahead = STUDY_DEFAULT_RECORD_AHEAD,
+#define X(ID, field, name, least, most, initial, ...) .field = initial,
+        TL_NUMBER_OPTIONS(X)
+#undef X
+            .record_ahead = STUDY_DEFAULT_RECORD_AHEAD,
         .seed = 1,
         .output = STUDY_DEFAULT_OUTPUT,
     };

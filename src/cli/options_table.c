@@ -1,8 +1,15 @@
 #include "cli/options_table.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "study/options.h"
 
-static const struct argp_option table[] = {
+enum { HELP_BYTES = 400 };
+
+static struct argp_option table[] = {
+    /* the words of options are added to it once */
     {0, 0, 0, 0, "What to simulate:", 1},
     {"case", KEY_CASE, "1|2|3|4|all", 0,
      "Placement of the KV cache: 1 split over CUBEs, one PE each; 2 replicated, one PE; 3 "
@@ -41,36 +48,14 @@ static const struct argp_option table[] = {
     {0, 0, 0, 0, "How the kernel works:", 3},
     {"cubes-per-group", KEY_CUBES, "8|4|1", 0,
      "CUBEs that share one KV head; the number of CUBEs of a SIP is allowed too (default 8)", 0},
-    {"reduce-pe", KEY_REDUCE_PE, "SHAPE", 0,
-     "Reduction over the PEs of a CUBE: chain, tree or centre (default chain)", 0},
-    {"reduce-cube", KEY_REDUCE_CUBE, "SHAPE", 0,
-     "Reduction over the CUBEs of a group: chain, tree or centre (default chain)", 0},
-    {"mlo", KEY_MLO, "separate|packed", 0,
-     "(m, l, O) travel as three copies or as one, in the kernels with reductions but not the "
-     "collectives (default separate)",
-     0},
-    {"gemm", KEY_GEMM, "composite|dot", 0,
-     "GEMMs as composites of the scheduler or as blocking dots (default composite)", 0},
-    {"form", KEY_FORM, "FORM", 0,
-     "auto, one-shot, tiled or softmax_merge; auto is one-shot up to one tile per PE and tiled "
-     "above "
-     "(default auto)",
-     0},
-    {"tile", KEY_TILE, "T", 0,
-     "KV tokens per tile (default 1024 in decode; in prefill 128 or fewer, so that the work of a "
-     "PE "
-     "fits into its scratch)",
-     0},
-    {"tp-idle", KEY_TP_IDLE, "off|redundant", 0,
-     "Decode, cases 1 and 2: PEs without a request are idle, or sweep for nothing (default off)",
-     0},
-    {"shards", KEY_SHARDS, "contiguous|striped|zigzag", 0,
-     "Prefill, cases 1 and 2: how query positions are dealt to the PEs (default contiguous)", 0},
-    {"ring-depth", KEY_RING_DEPTH, "N", 0,
-     "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64, as far as scratch and "
-     "ipcq.queue_commands allow (default 2)",
-     0},
-    {0, 0, 0, 0, "Values:", 4},
+#define X(ID, field, type, name, ...) {name, KEY_KERNEL_OPTION + TL_NUMBER_##ID, "WORD", 0, "", 0},
+    TL_WORD_OPTIONS(X)
+#undef X
+#define X(ID, field, name, least, most, initial, help)                                             \
+    {name, KEY_KERNEL_OPTION + TL_NUMBER_##ID, "N", 0, help, 0},
+        TL_NUMBER_OPTIONS(X)
+#undef X
+            {0, 0, 0, 0, "Values:", 4},
     {"verify", KEY_VERIFY, 0, 0,
      "Compute on real data and compare the output with exact attention in float64; a wrong one "
      "ends "
@@ -118,13 +103,35 @@ static const struct argp_option table[] = {
     {0, 0, 0, 0, 0, 0},
 };
 
+/* "what it does: one, two or three (default one)" */
+static void describe(const struct option_row *row, char *text, size_t size)
+{
+    snprintf(text, size, "%s: ", row->help);
+    for (size_t i = 0; row->words[i] != NULL; i++) {
+        bool last = row->words[i + 1] == NULL;
+        const char *before = i == 0 ? "" : last ? " or " : ", ";
+        snprintf(text + strlen(text), size - strlen(text), "%s%s", before, row->words[i]);
+    }
+    snprintf(text + strlen(text), size - strlen(text), " (default %s)", row->words[0]);
+}
+
 const struct argp_option *options_table(void)
 {
+    static char texts[TL_OPTION_NUMBERS][HELP_BYTES];
+    for (struct argp_option *entry = table; entry->name != NULL || entry->doc != NULL; entry++) {
+        int number = entry->key - KEY_KERNEL_OPTION;
+        if (number < 0 || option_row((enum tl_option_number)number)->words[0] == NULL)
+            continue;
+        describe(option_row((enum tl_option_number)number), texts[number], HELP_BYTES);
+        entry->doc = texts[number];
+    }
     return table;
 }
 
 uint32_t options_table_bit(int key)
 {
+    if (key >= KEY_KERNEL_OPTION)
+        return UINT32_C(1) << (key - KEY_KERNEL_OPTION);
     switch (key) {
     case KEY_CONTEXT:
         return TL_OPTION_CONTEXT;
@@ -136,24 +143,6 @@ uint32_t options_table_bit(int key)
         return TL_OPTION_QUERY_LEN;
     case KEY_MESSAGE:
         return TL_OPTION_MESSAGE;
-    case KEY_TILE:
-        return TL_OPTION_TILE;
-    case KEY_FORM:
-        return TL_OPTION_FORM;
-    case KEY_GEMM:
-        return TL_OPTION_GEMM;
-    case KEY_MLO:
-        return TL_OPTION_MLO;
-    case KEY_REDUCE_PE:
-        return TL_OPTION_REDUCE_PE;
-    case KEY_REDUCE_CUBE:
-        return TL_OPTION_REDUCE_CUBE;
-    case KEY_TP_IDLE:
-        return TL_OPTION_TP_IDLE;
-    case KEY_SHARDS:
-        return TL_OPTION_SHARDS;
-    case KEY_RING_DEPTH:
-        return TL_OPTION_RING_DEPTH;
     default:
         return 0;
     }

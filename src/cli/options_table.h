@@ -19,15 +19,6 @@ enum key {
     KEY_CONFIG,
     KEY_SET,
     KEY_CUBES,
-    KEY_REDUCE_PE,
-    KEY_REDUCE_CUBE,
-    KEY_MLO,
-    KEY_GEMM,
-    KEY_FORM,
-    KEY_TILE,
-    KEY_TP_IDLE,
-    KEY_SHARDS,
-    KEY_RING_DEPTH,
     KEY_SEED,
     KEY_TENSORS,
     KEY_OUTPUT,
@@ -44,7 +35,8 @@ enum key {
     KEY_DRY_RUN,
     KEY_LIST_KERNELS,
     KEY_LIST_RESULTS,
-    KEY_PRINT_CONFIG
+    KEY_PRINT_CONFIG,
+    KEY_KERNEL_OPTION = 1024, /* + enum tl_option_number: those of ahbm/options.h */
 };
 
 /* The bit of enum tl_option that stands for an option; 0 for one that is no kernel's matter. */

@@ -10,26 +10,6 @@
 
 enum { LIST_BYTES = 400, NAME_BYTES = 80 };
 
-static const struct {
-    uint32_t bit;
-    const char *name;
-} names[] = {
-    {TL_OPTION_CONTEXT, "context"},
-    {TL_OPTION_REQUESTS, "requests"},
-    {TL_OPTION_BATCH, "batch"},
-    {TL_OPTION_QUERY_LEN, "query-len"},
-    {TL_OPTION_TILE, "tile"},
-    {TL_OPTION_FORM, "form"},
-    {TL_OPTION_GEMM, "gemm"},
-    {TL_OPTION_MLO, "mlo"},
-    {TL_OPTION_REDUCE_PE, "reduce-pe"},
-    {TL_OPTION_REDUCE_CUBE, "reduce-cube"},
-    {TL_OPTION_TP_IDLE, "tp-idle"},
-    {TL_OPTION_SHARDS, "shards"},
-    {TL_OPTION_RING_DEPTH, "ring-depth"},
-    {TL_OPTION_MESSAGE, "message"},
-};
-
 /* Of one kernel in all cases; the context decides nothing of it. */
 static uint32_t looked_at(const struct machine_params *params, const struct study_options *one)
 {
@@ -69,9 +49,7 @@ static void append_kernel(char *list, const struct study_options *one)
 static bool refuse(const struct study_options *options, uint32_t idle, struct error *err)
 {
     char list[LIST_BYTES] = "";
-    size_t first = 0;
-    while ((names[first].bit & idle) == 0)
-        first++;
+    int first = __builtin_ctz(idle);
     for (uint32_t i = 0; i < plan_kernels(options); i++) {
         struct study_options one = plan_options(options, i);
         append_kernel(list, &one);
@@ -79,7 +57,7 @@ static bool refuse(const struct study_options *options, uint32_t idle, struct er
     return error_set(err, ERROR_USAGE,
                      "--%s: would change nothing, because nothing that is to run looks at it (%s): "
                      "leave it out",
-                     names[first].name, list);
+                     option_row((enum tl_option_number)first)->name, list);
 }
 
 bool effect_check(const struct machine_params *params, const struct study_options *options,

@@ -1,25 +1,19 @@
 #include "study/options.h"
 
-const char *reduce_name(enum tl_reduce reduce)
-{
-    static const char *const names[] = {"chain", "tree", "centre"};
-    return names[reduce];
-}
+#define X(ID, field, type, name, result, help, description, ...)                                   \
+    [TL_NUMBER_##ID] = {name, help, {__VA_ARGS__}},
+#define Y(ID, field, name, least, most, initial, help) [TL_NUMBER_##ID] = {name, help, {NULL}},
+static const struct option_row rows[TL_OPTION_NUMBERS] = {
+    [TL_NUMBER_CONTEXT] = {"context", NULL, {NULL}},
+    [TL_NUMBER_REQUESTS] = {"requests", NULL, {NULL}},
+    [TL_NUMBER_BATCH] = {"batch", NULL, {NULL}},
+    [TL_NUMBER_QUERY_LEN] = {"query-len", NULL, {NULL}},
+    [TL_NUMBER_MESSAGE] = {"message", NULL, {NULL}},
+    TL_WORD_OPTIONS(X) TL_NUMBER_OPTIONS(Y)};
+#undef X
+#undef Y
 
-const char *form_name(enum tl_form form)
+const struct option_row *option_row(enum tl_option_number number)
 {
-    static const char *const names[] = {"auto", "one-shot", "tiled", "softmax_merge"};
-    return names[form];
-}
-
-const char *gemm_name(enum tl_gemm gemm)
-{
-    static const char *const names[] = {"composite", "dot"};
-    return names[gemm];
-}
-
-const char *shards_name(enum tl_shards shards)
-{
-    static const char *const names[] = {"contiguous", "striped", "zigzag"};
-    return names[shards];
+    return &rows[number];
 }

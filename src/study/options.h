@@ -30,14 +30,16 @@ struct study_options {
     const struct tl_kernel_info **objects; /* of `kernels`, those that are files: kernels_load() */
     uint32_t kernels_count;
     /* 0: not given, the kernel or the phase decides. */
-    uint32_t batch, query_len, cubes_per_group, tile;
-    uint32_t record_ahead, ring_depth;
-    enum tl_shards shards;
+    uint32_t batch, query_len, cubes_per_group;
+    uint32_t record_ahead;
+    /* As in struct tl_launch. */
+#define X(ID, field, type, ...) type field;
+    TL_WORD_OPTIONS(X)
+#undef X
+#define X(ID, field, ...) uint32_t field;
+    TL_NUMBER_OPTIONS(X)
+#undef X
     uint64_t message; /* bytes; 0: none */
-    enum tl_reduce reduce_pe, reduce_cube;
-    bool packed, tp_redundant;
-    enum tl_gemm gemm;
-    enum tl_form form;
     enum trace_level trace;
     bool verify;         /* compute, and compare with exact attention */
     bool write_output;   /* O into the result file */
@@ -56,15 +58,17 @@ struct study_options {
 #define STUDY_CONTEXT_MAX (UINT64_C(1) << 36) /* tokens */
 #define STUDY_BATCH_MAX 65536
 #define STUDY_DEFAULT_CONTEXT 8192
-#define STUDY_DEFAULT_RING_DEPTH 2
 #define STUDY_DEFAULT_CUBES_PER_GROUP 8
 #define STUDY_DEFAULT_RECORD_AHEAD 64
 #define STUDY_DEFAULT_OUTPUT "ahbm-pdes.h5"
 
-/* The words of the command line and of the output file. */
-const char *reduce_name(enum tl_reduce reduce);
-const char *form_name(enum tl_form form);
-const char *gemm_name(enum tl_gemm gemm);
-const char *shards_name(enum tl_shards shards);
+/* What a kernel looks at; `words` and `help` of those that have rows in ahbm/options.h. */
+enum { OPTION_WORDS = 6 };
+struct option_row {
+    const char *name, *help;
+    const char *words[OPTION_WORDS]; /* ended by NULL; none: a number */
+};
+
+const struct option_row *option_row(enum tl_option_number number);
 
 #endif

@@ -188,15 +188,10 @@ static void set_placement(struct problem *problem)
 static void set_form(struct problem *problem, const struct study_options *options)
 {
     struct tl_launch *launch = &problem->launch;
-    launch->tp_redundant = options->tp_redundant;
-    launch->form = options->form;
-    launch->gemm = options->gemm;
-    launch->reduce_pe = options->reduce_pe;
-    launch->reduce_cube = options->reduce_cube;
-    launch->packed = options->packed;
-    launch->shards = options->shards;
-    launch->ring_depth = options->ring_depth;
-    launch->tile = options->tile;
+#define X(ID, field, ...) launch->field = options->field;
+    TL_WORD_OPTIONS(X)
+    TL_NUMBER_OPTIONS(X)
+#undef X
 }
 
 void problem_init(struct problem *problem, const struct machine_params *params,

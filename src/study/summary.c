@@ -72,6 +72,14 @@ static struct share share_of(const struct point *point, const struct measurement
     return share;
 }
 
+/* Of a launch without query blocks nothing is dealt. */
+static const char *summary_word(const struct tl_launch *launch, enum tl_option_number number,
+                                uint32_t value)
+{
+    bool dealt = number != TL_NUMBER_SHARDS || launch->query_block > 0;
+    return dealt ? option_row(number)->words[value] : "-";
+}
+
 static double summary_ratio(uint64_t part, uint64_t whole)
 {
     return whole == 0 ? 0.0 : (double)part / (double)whole;

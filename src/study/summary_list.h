@@ -12,7 +12,14 @@
 #ifndef AHBM_STUDY_SUMMARY_LIST_H
 #define AHBM_STUDY_SUMMARY_LIST_H
 
+#include <ahbm/options.h>
+
 /* clang-format off */
+
+/* An option of the kernel: the word. */
+#define SUMMARY_OPTION(ID, field, type, option, name, help, description, ...) \
+    X(TEXT, field, name, "1", GIVEN, ALL, \
+      summary_word(launch, TL_NUMBER_##ID, (uint32_t)options->field), BOTH, NO_COLUMN, description)
 
 /* What was asked for, over `problem`, `launch`, and `options`. */
 #define SUMMARY_GIVEN(X) \
@@ -38,20 +45,7 @@
       IN_FILE, NO_COLUMN, "query positions that a prefill works on at a time; 0 in decode") \
     X(U32, ring_depth, "ring_depth", "1", GIVEN, ALL, launch->ring_depth, IN_FILE, \
       NO_COLUMN, "buffers for the arriving KV blocks of a prefill; 0 in decode") \
-    X(TEXT, reduce_pe, "reduce_pe", "1", GIVEN, ALL, reduce_name(options->reduce_pe), IN_FILE, \
-      NO_COLUMN, "shape of the reduction over the PEs of a CUBE") \
-    X(TEXT, reduce_cube, "reduce_cube", "1", GIVEN, ALL, reduce_name(options->reduce_cube), IN_FILE, \
-      NO_COLUMN, "shape of the reduction over the CUBEs of a group") \
-    X(TEXT, mlo, "mlo", "1", GIVEN, ALL, options->packed ? "packed" : "separate", IN_FILE, \
-      NO_COLUMN, "how (m, l, O) travels: separate copies or one packed") \
-    X(TEXT, gemm, "gemm", "1", GIVEN, ALL, gemm_name(options->gemm), IN_FILE, NO_COLUMN, \
-      "GEMMs as composite or as blocking dot") \
-    X(TEXT, form, "form", "1", GIVEN, ALL, form_name(options->form), IN_FILE, NO_COLUMN, \
-      "form of the kernel") \
-    X(TEXT, tp_idle, "tp_idle", "1", GIVEN, ALL, options->tp_redundant ? "redundant" : "off", \
-      IN_FILE, NO_COLUMN, "what PEs without a query do") \
-    X(TEXT, shards, "shards", "1", GIVEN, ALL, launch->query_block > 0 ? shards_name(options->shards) : "-", \
-      IN_FILE, NO_COLUMN, "how a prefill deals query positions to PEs; - in decode") \
+    TL_WORD_OPTIONS(SUMMARY_OPTION) \
     X(U64, launch_ps, "launch_ps", "ps", GIVEN, ALL, problem->params->launch.host_ps, BOTH, \
       NO_COLUMN, "host launch latency, not part of latency_ps")
 

@@ -27,7 +27,7 @@ static struct trial plain(const struct tl_kernel_info *kernel, uint64_t message)
     trial.options.query_len = 0;
     trial.options.tile = 0;
     trial.options.batch = 0;
-    trial.options.ring_depth = STUDY_DEFAULT_RING_DEPTH;
+    trial.options.ring_depth = 2;
     trial.options.message = message;
     trial.options.contexts = contexts;
     trial.options.contexts_count = 1;
