@@ -31,5 +31,19 @@ latency_of() { # latency_of ARGUMENTS: in ns
 h5dump -d /points/tlb_misses ahbm-pdes.h5 >dump || fail "the part's column"
 grep -q "(0,0,0): 2, 2, 2" dump || fail "the part's column: $(sed -n 5,8p dump)"
 
+# The option: other times, the same values; it is in the help, the file and JSON, refused where nothing
+# looks at it, and its words are checked.
+[ "$(latency_of --verify --scale queries)" -ne 34201 ] || fail "the option changes nothing"
+"$program" --case 4 --context 2K --verify --scale queries --format json >option.json || fail "the option: values"
+grep -q '"scale": "queries"' option.json || fail "the option: not in JSON"
+h5dump -d /points/scale ahbm-pdes.h5 >dump || fail "the option: not in the file"
+grep -q '"queries"' dump || fail "the option: another word in the file"
+"$program" --help >help
+grep -q -- '--scale=WORD' help || fail "the option: no help"
+"$program" --scale both 2>err && fail "the option: a word that is none"
+grep -q "scores.*queries" err || fail "the option: $(cat err)"
+"$program" --phase prefill --scale queries --dry-run 2>err && fail "the option: without effect"
+grep -q -- "--scale: would change nothing" err || fail "the option: $(cat err)"
+
 check_new_result "$program"
 conclude
