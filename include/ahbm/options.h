@@ -9,42 +9,42 @@
 
 /* clang-format off */
 
-/* X(ID, field, type, "option", "name in the result file", "help", "what the result file says of it",
+/* ROW(ID, field, type, "option", "name in the result file", "help", "what the result file says of it",
  *   words: the first is the default; the field has the place of the word) */
-#define TL_WORD_OPTIONS(X) \
-    X(REDUCE_PE, reduce_pe, enum tl_reduce, "reduce-pe", "reduce_pe", \
+#define TL_WORD_OPTIONS(ROW) \
+    ROW(REDUCE_PE, reduce_pe, enum tl_reduce, "reduce-pe", "reduce_pe", \
       "Reduction over the PEs of a CUBE", "shape of the reduction over the PEs of a CUBE", \
       "chain", "tree", "centre") \
-    X(REDUCE_CUBE, reduce_cube, enum tl_reduce, "reduce-cube", "reduce_cube", \
+    ROW(REDUCE_CUBE, reduce_cube, enum tl_reduce, "reduce-cube", "reduce_cube", \
       "Reduction over the CUBEs of a group", "shape of the reduction over the CUBEs of a group", \
       "chain", "tree", "centre") \
-    X(MLO, packed, bool, "mlo", "mlo", \
+    ROW(MLO, packed, bool, "mlo", "mlo", \
       "(m, l, O) travel as three copies or as one, in the kernels with reductions but not the " \
       "collectives", "how (m, l, O) travels: separate copies or one packed", \
       "separate", "packed") \
-    X(GEMM, gemm, enum tl_gemm, "gemm", "gemm", \
+    ROW(GEMM, gemm, enum tl_gemm, "gemm", "gemm", \
       "GEMMs as composites of the scheduler or as blocking dots", \
       "GEMMs as composite or as blocking dot", \
       "composite", "dot") \
-    X(FORM, form, enum tl_form, "form", "form", \
+    ROW(FORM, form, enum tl_form, "form", "form", \
       "Form of the sweep; auto is one-shot up to one tile per PE and tiled above", \
       "form of the kernel", \
       "auto", "one-shot", "tiled", "softmax_merge") \
-    X(TP_IDLE, tp_redundant, bool, "tp-idle", "tp_idle", \
+    ROW(TP_IDLE, tp_redundant, bool, "tp-idle", "tp_idle", \
       "Decode, cases 1 and 2: PEs without a request are idle, or sweep for nothing", \
       "what PEs without a query do", \
       "off", "redundant") \
-    X(SHARDS, shards, enum tl_shards, "shards", "shards", \
+    ROW(SHARDS, shards, enum tl_shards, "shards", "shards", \
       "Prefill, cases 1 and 2: how query positions are dealt to the PEs", \
       "how a prefill deals query positions to PEs; - in decode", \
       "contiguous", "striped", "zigzag")
 
-/* X(ID, field, "option", least, most, default (0: the kernel chooses), "help") */
-#define TL_NUMBER_OPTIONS(X) \
-    X(TILE, tile, "tile", 1, 65536, 0, \
+/* ROW(ID, field, "option", least, most, default (0: the kernel chooses), "help") */
+#define TL_NUMBER_OPTIONS(ROW) \
+    ROW(TILE, tile, "tile", 1, 65536, 0, \
       "KV tokens per tile (default 1024 in decode; in prefill 128 or fewer, so that the work of a " \
       "PE fits into its scratch)") \
-    X(RING_DEPTH, ring_depth, "ring-depth", 2, 64, 2, \
+    ROW(RING_DEPTH, ring_depth, "ring-depth", 2, 64, 2, \
       "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64, as far as scratch and " \
       "ipcq.queue_commands allow (default 2)")
 
