@@ -6,11 +6,11 @@
  * l, O) of the context's keys, which are split over all PEs of the group as in decode case 4; O is
  * stored where the result lies.
  *
- *   reduce                  to the root, PEs then CUBEs, in the shapes of the launch
- *   allreduce               the same, and back the same way
- *   allreduce-ring          PEs to their root, a ring over the CUBEs (reduce-scatter, all-gather),
- * and back to the PEs allreduce-hierarchical  rings at all levels, every PE with its own part
- */
+ * - reduce: to the root, PEs then CUBEs, in the shapes of the launch
+ * - allreduce: the same, and back the same way
+ * - allreduce-ring: PEs to their root, a ring over the CUBEs (reduce-scatter, all-gather), and back
+ *   to the PEs
+ * - allreduce-hierarchical: rings at all levels, every PE with its own part */
 #ifndef AHBM_KERNELS_COLLECTIVE_H
 #define AHBM_KERNELS_COLLECTIVE_H
 

@@ -1,12 +1,12 @@
 /* Reduction of (m, l, O) to the root, the highest index of a level, along physical neighbours.
  *
- *   tree    i sends to i + 2^k, where k is the number of trailing one bits of i; children in the
- *           order of their levels. For powers of two.
- *   chain   a snake: from the root's eastern neighbour along the root's row to the east, back to
- * the west along the other row, and along the root's row to the root. For one or two rows. centre
- * along the own row to the root's column, then along that to the root; children in the order W, E,
- * N, S.
- */
+ * - tree: i sends to i + 2^k, where k is the number of trailing one bits of i; children in the
+ *   order of their levels. For powers of two. Of 8 places: 0 to 1, 2 to 3, 4 to 5, 6 to 7, then
+ *   1 to 3 and 5 to 7, then 3 to 7.
+ * - chain: a snake, from the root's eastern neighbour along the root's row to the east, back to the
+ *   west along the other row, and along the root's row to the root. For one or two rows.
+ * - centre: along the own row to the root's column, then along that to the root; children in the
+ *   order W, E, N, S. */
 #ifndef AHBM_KERNELS_REDUCE_H
 #define AHBM_KERNELS_REDUCE_H
 

@@ -8,8 +8,9 @@
 
 #include "kernels/kit/state.h"
 
-/* Jobs under way; what a job uses is free when as many less one have been handed in after it, its K
- * and V already after FOLD_KV_USED. */
+/* A job ends up to FOLD_STAGES - 1 jobs after it was handed in, and until then its buffers are in
+ * use; its K and V only until FOLD_KV_USED further jobs were handed in. Example: the tile of K and
+ * V of job 0 may be overwritten once job 2 was handed in, its Q and its state once job 3 was. */
 enum { FOLD_STAGES = 4, FOLD_KV_USED = 2 };
 
 struct fold_job {

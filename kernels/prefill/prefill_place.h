@@ -7,8 +7,13 @@
  *   contiguous  PE p has positions [p T / P, (p + 1) T / P)
  *   striped     stripes of a query block's positions, in turn
  *   zigzag      of 2 P equal pieces PE p has numbers p and 2 P - 1 - p
+ *
+ * Example, 16 positions on 4 PEs: zigzag cuts 8 pieces of 2, and PE 1 has pieces 1 and 6, positions
+ * 2, 3, 12 and 13; contiguous would give it 4 to 7. A causal mask makes late positions meet more
+ * keys; with zigzag all PEs have about equally many to meet.
+ *
  * A query block is up to launch->query_block consecutive positions, for all heads of the CUBE.
- * Query position i of the launch is token context - T_q + i. */
+ * Query position i of the launch is token (context - T_q + i). */
 #ifndef AHBM_KERNELS_PREFILL_PLACE_H
 #define AHBM_KERNELS_PREFILL_PLACE_H
 
