@@ -2,12 +2,12 @@
 
 #include "kernels/decode/attention.h"
 #include "kernels/decode/decode_request.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/placement.h>
 
 /* What a request under way has; two are under way. */
 struct lane {
     struct tl_tensor q;
-    struct tile_pair pair;
+    struct kit_tile_pair pair;
     struct tl_tensor state;
 };
 
@@ -15,7 +15,7 @@ struct lane {
 static uint32_t mine(const struct tl_launch *launch, uint32_t request)
 {
     while (request < launch->batch &&
-           !placement_pe_works(launch, launch->cube, launch->pe, request))
+           !kit_placement_pe_works(launch, launch->cube, launch->pe, request))
         request++;
     return request;
 }
@@ -23,12 +23,13 @@ static uint32_t mine(const struct tl_launch *launch, uint32_t request)
 /* As large as the longest request needs. */
 static struct lane new_lane(struct tl *tl, const struct tl_launch *launch)
 {
-    uint32_t rows = decode_rows(launch), dim = launch->head_dim, ranks = placement_ranks(launch);
+    uint32_t rows = decode_rows(launch), dim = launch->head_dim,
+             ranks = kit_placement_ranks(launch);
     struct lane lane = {.q = tl_empty(tl, rows, dim, TL_BF16),
                         .state = tl_empty(tl, rows, dim + 2, TL_F32)};
-    struct tile_source longest = {
+    struct kit_tile_source longest = {
         .launch = launch, .q = lane.q, .tokens = (launch->context + ranks - 1) / ranks};
-    lane.pair = tile_pair_new(tl, &longest);
+    lane.pair = kit_tile_pair_new(tl, &longest);
     return lane;
 }
 
@@ -51,8 +52,8 @@ static void run(struct tl *tl, const struct tl_launch *launch, struct lane lanes
         next = mine(launch, request + 1);
         TL_SCRATCH_SCOPE(tl)
         {
-            struct state state =
-                state_at(tl, lane->state, lane->q.rows, launch->head_dim, launch->packed);
+            struct kit_state state =
+                kit_state_at(tl, lane->state, lane->q.rows, launch->head_dim, launch->packed);
             attention_finish(tl, &lane->pair, &state);
             if (next < launch->batch)
                 start(tl, launch, &lanes[(i + 1) % 2], next);
