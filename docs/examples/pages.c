@@ -2,20 +2,33 @@
  * CUBE; PE 0 reads them through the PE mesh (docs/kernel-author.md). Build and run:
  *
  *     cc -shared -fPIC -O2 -I include docs/examples/pages.c -o pages.so
- *     ahbm-pdes --kernel ./pages.so --context 4096 --verify
+ *     ahbm-pdes --kernel ./pages.so --context 4096 --verify --kernel-option page=64
  */
 #include <ahbm/kernel.h>
 
 #include <float.h>
 #include <math.h>
 
-enum { BF16_BYTES = 2, PAGE = 256 /* tokens */, ALIGN = 4096 };
+enum { BF16_BYTES = 2, ALIGN = 4096 };
+
+/* Options of its own: --kernel-option page=64. */
+enum { OWN_PAGE };
+static const struct tl_own_option own[] = {
+    [OWN_PAGE] =
+        {.name = "page", .help = "tokens of a page", .least = 16, .most = 1024, .initial = 256},
+    {0},
+};
+
+static uint32_t page_tokens(const struct tl_launch *launch)
+{
+    return (uint32_t)launch->own[OWN_PAGE];
+}
 
 /* ---- which PE has which page ---- */
 
 static uint64_t pages_of(const struct tl_launch *launch, uint32_t request)
 {
-    return (tl_context(launch, request) + PAGE - 1) / PAGE;
+    return (tl_context(launch, request) + page_tokens(launch) - 1) / page_tokens(launch);
 }
 
 static uint32_t owner(const struct tl_launch *launch, uint32_t request, uint64_t page)
@@ -27,13 +40,13 @@ static uint32_t owner(const struct tl_launch *launch, uint32_t request, uint64_t
 
 static uint32_t width(const struct tl_launch *launch, uint32_t request, uint64_t page)
 {
-    uint64_t left = tl_context(launch, request) - page * PAGE;
-    return left < PAGE ? (uint32_t)left : PAGE;
+    uint64_t left = tl_context(launch, request) - page * page_tokens(launch);
+    return left < page_tokens(launch) ? (uint32_t)left : page_tokens(launch);
 }
 
 static uint64_t page_bytes(const struct tl_launch *launch)
 {
-    return (uint64_t)PAGE * launch->head_dim * BF16_BYTES;
+    return (uint64_t)page_tokens(launch) * launch->head_dim * BF16_BYTES;
 }
 
 /* A page's place among the request's pages, the same on all PEs; most places of a PE stay empty. */
@@ -48,7 +61,7 @@ static void choose(struct tl_launch *launch)
 {
     launch->phase = TL_PHASE_DECODE;
     launch->query_len = launch->query_len > 0 ? launch->query_len : 1;
-    launch->tile = PAGE;
+    launch->tile = page_tokens(launch);
     launch->ring_depth = launch->query_block = 0;
     uint64_t rows = (uint64_t)launch->group_heads * launch->query_len;
     launch->q_base = 0;
@@ -56,7 +69,8 @@ static void choose(struct tl_launch *launch)
         (rows * launch->head_dim * BF16_BYTES + ALIGN - 1) / ALIGN * ALIGN;
     launch->o_base = launch->batch * launch->q_stride;
     launch->k_base = 2 * launch->o_base;
-    launch->kv_stride = (launch->context + PAGE - 1) / PAGE * page_bytes(launch);
+    launch->kv_stride =
+        (launch->context + page_tokens(launch) - 1) / page_tokens(launch) * page_bytes(launch);
     launch->v_base = launch->k_base + launch->batch * launch->kv_stride;
 }
 
@@ -74,10 +88,10 @@ static void show_page(const struct tl_launch *launch, struct tl_visitor *visitor
     struct tl_region region = {.tensor = TL_TENSOR_K,
                                .request = request,
                                .addr = launch->k_base + offset(launch, request, page),
-                               .block = PAGE, /* transposed */
+                               .block = page_tokens(launch), /* transposed */
                                .rows = width(launch, request, page),
                                .rows_per_head = width(launch, request, page),
-                               .token = page * PAGE,
+                               .token = page * page_tokens(launch),
                                .token_step = 1};
     visitor->visit(visitor, &region);
     region.tensor = TL_TENSOR_V;
@@ -170,4 +184,5 @@ const struct tl_kernel_info ahbm_kernel = {
     .choose = choose,
     .check = check,
     .layout = layout,
+    .own = own,
 };

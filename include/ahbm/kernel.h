@@ -88,6 +88,8 @@ struct tl_kernel_info {
     tl_layout *layout;
     tl_options *options; /* an option that no launch of a run looks at is refused; NULL: each may
                             matter */
+    const struct tl_own_option *own; /* options that only this kernel has, ended by a row without
+                                        name, TL_OWN_OPTIONS of them at most; NULL: none */
 };
 
 #endif

@@ -54,6 +54,9 @@ struct tl_launch {
     TL_NUMBER_OPTIONS(X)
 #undef X
 
+    /* Values of the kernel's own options, in the order of its rows; behind them 0. */
+    uint64_t own[TL_OWN_OPTIONS];
+
     /* Placement. */
     bool cube_sp; /* the KV cache is split over CUBEs, else replicated */
     bool pe_sp;   /* the KV cache is split over the PEs of a CUBE, else one PE has it */

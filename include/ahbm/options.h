@@ -1,6 +1,6 @@
-/* The options of the command line by which a kernel can be made to work otherwise, a row each. From a
- * row follow the option with its help and its errors, the field of struct tl_launch, the bit by which
- * a kernel says that it looks at it (ahbm/kernel.h), and a text of the result file. */
+/* The options of the command line by which a kernel can be made to work otherwise, a row each. From
+ * a row follow the option with its help and its errors, the field of struct tl_launch, the bit by
+ * which a kernel says that it looks at it (ahbm/kernel.h), and a text of the result file. */
 #ifndef AHBM_OPTIONS_H
 #define AHBM_OPTIONS_H
 
@@ -74,6 +74,18 @@ enum tl_option {
     TL_WORD_OPTIONS(X) TL_NUMBER_OPTIONS(X)
 #undef X
 };
+
+/* An option that only one kernel has: a row of its tl_kernel_info.own (ahbm/kernel.h). Given by
+ * --kernel-option NAME=VALUE; the value of row i is launch->own[i]. */
+struct tl_own_option {
+    const char *name;              /* without '=' */
+    const char *help;              /* one line, or NULL */
+    const char *const *words;      /* ended by NULL: the value is the place of one of them, and the
+                                      first is the default. NULL: a number */
+    uint64_t least, most, initial; /* of a number */
+};
+
+enum { TL_OWN_OPTIONS = 16 }; /* most rows of a kernel */
 
 _Static_assert(TL_OPTION_NUMBERS <= 32, "a mask holds all options");
 

@@ -128,6 +128,20 @@ static bool set_parallel(int key, const char *text, struct study_options *study,
     return ok;
 }
 
+static void append_text(const char ***list, uint32_t *count, const char *text)
+{
+    *list = memory_resize(*list, *count + 1, sizeof **list);
+    (*list)[(*count)++] = text;
+}
+
+static bool parse_own(const char *text, struct study_options *study, struct error *err)
+{
+    if (*text == '=' || strchr(text, '=') == NULL)
+        return error_set(err, ERROR_USAGE, "--kernel-option: '%.80s' is not NAME=VALUE", text);
+    append_text(&study->own, &study->own_count, text);
+    return true;
+}
+
 static bool set_output(int key, const char *text, struct options *options, struct error *err)
 {
     static const char *const levels[] = {"none", "summary", "commands", NULL};
@@ -157,10 +171,10 @@ static bool set_output(int key, const char *text, struct options *options, struc
         return ok;
     case KEY_CONFIG:
         return parse_file("config", text, &options->config, err);
+    case KEY_OWN:
+        return parse_own(text, study, err);
     default: /* KEY_SET */
-        options->assignments = memory_resize(options->assignments, options->assignments_count + 1,
-                                             sizeof *options->assignments);
-        options->assignments[options->assignments_count++] = text;
+        append_text(&options->assignments, &options->assignments_count, text);
         return true;
     }
 }
@@ -328,6 +342,7 @@ void options_fini(struct options *options)
     memory_free(options->study.contexts);
     kernel_names_free(&options->study);
     memory_free(options->study.request_contexts);
+    memory_free(options->study.own);
     memory_free(options->assignments);
 }
 

@@ -55,7 +55,9 @@ static struct argp_option table[] = {
     {name, KEY_KERNEL_OPTION + TL_NUMBER_##ID, "N", 0, help, 0},
         TL_NUMBER_OPTIONS(X)
 #undef X
-            {0, 0, 0, 0, "Values:", 4},
+            {"kernel-option", KEY_OWN, "NAME=VALUE", 0,
+             "An option that only the kernel has, a shared object of your own; may be repeated", 0},
+    {0, 0, 0, 0, "Values:", 4},
     {"verify", KEY_VERIFY, 0, 0,
      "Compute on real data and compare the output with exact attention in float64; a wrong one "
      "ends "

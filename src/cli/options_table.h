@@ -18,6 +18,7 @@ enum key {
     KEY_REQUESTS,
     KEY_CONFIG,
     KEY_SET,
+    KEY_OWN,
     KEY_CUBES,
     KEY_SEED,
     KEY_TENSORS,

@@ -44,6 +44,15 @@ static void *open_object(const char *name, struct error *err)
     return object;
 }
 
+/* Options of its own; counts no further than one too many. */
+static int own_count(const struct tl_kernel_info *info)
+{
+    int count = 0;
+    while (info->own != NULL && count <= TL_OWN_OPTIONS && info->own[count].name != NULL)
+        count++;
+    return count;
+}
+
 const struct tl_kernel_info *object_load(const char *name, struct error *err)
 {
     void *object = open_object(name, err);
@@ -61,5 +70,8 @@ const struct tl_kernel_info *object_load(const char *name, struct error *err)
                   name, info->abi, TL_KERNEL_ABI);
     else if (info->name == NULL || info->run == NULL)
         error_set(err, ERROR_USAGE, "--kernel: '%.200s' leaves name or run empty", name);
+    else if (own_count(info) > TL_OWN_OPTIONS)
+        error_set(err, ERROR_USAGE, "--kernel: '%.200s' has more than %d options of its own", name,
+                  TL_OWN_OPTIONS);
     return err->code == ERROR_NONE ? info : NULL;
 }

@@ -40,6 +40,8 @@ struct study_options {
     TL_NUMBER_OPTIONS(X)
 #undef X
     uint64_t message; /* bytes; 0: none */
+    const char **own; /* "NAME=VALUE" of kernels' own options, in the order given (own_options.h) */
+    uint32_t own_count;
     enum trace_level trace;
     bool verify;         /* compute, and compare with exact attention */
     bool write_output;   /* O into the result file */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "study/kernel.h"
+#include "study/own_options.h"
 #include "study/problem.h"
 
 uint32_t plan_kernels(const struct study_options *options)
@@ -59,7 +60,7 @@ bool plan_check(const struct machine_params *params, const struct study_options 
             error_context(err, "kernel %.200s of the list", one.kernel);
         return false;
     }
-    return true;
+    return own_names(options, err);
 }
 
 static uint32_t cases_count(const struct study_options *one)

@@ -18,7 +18,7 @@ struct plan_point {
 uint32_t plan_kernels(const struct study_options *options);
 struct study_options plan_options(const struct study_options *options, uint32_t kernel);
 
-/* problem_check() of every kernel. */
+/* problem_check() of every kernel, and own_names(). */
 bool plan_check(const struct machine_params *params, const struct study_options *options,
                 struct error *err);
 

@@ -5,6 +5,7 @@
 
 #include "kernels/registry.h"
 #include "study/kernel.h"
+#include "study/own_options.h"
 #include "values/region.h"
 
 /* The grid of `cubes` CUBEs; false when there is none. */
@@ -126,11 +127,12 @@ static bool check_kernel(const struct machine_params *params, const struct study
 bool problem_check(const struct machine_params *params, const struct study_options *options,
                    struct error *err)
 {
+    uint64_t own[TL_OWN_OPTIONS];
     const struct tl_kernel_info *kernel = kernel_resolve(options, err);
     return kernel != NULL &&
            check_group(&params->geometry, kernel, group_cubes(options, kernel), err) &&
-           check_queries(options, err) && check_addresses(params, options, kernel, err) &&
-           check_kernel(params, options, err);
+           check_queries(options, err) && own_values(kernel, options, own, err) &&
+           check_addresses(params, options, kernel, err) && check_kernel(params, options, err);
 }
 
 static void set_geometry(struct problem *problem)
@@ -209,6 +211,7 @@ void problem_init(struct problem *problem, const struct machine_params *params,
     set_model(problem, options, context);
     set_placement(problem);
     set_form(problem, options);
+    own_values(problem->kernel, options, problem->launch.own, &ignored);
     kernel_choose(problem->kernel, &problem->launch);
 }
 

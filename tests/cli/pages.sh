@@ -16,7 +16,7 @@ import sys
 
 import h5py
 
-context, batch = int(sys.argv[2]), int(sys.argv[3])
+context, batch, page_tokens = (int(word) for word in sys.argv[2:])
 MASK = (1 << 64) - 1
 
 
@@ -28,8 +28,8 @@ def owner(request, page):
 
 held = [0] * 8
 for request in range(batch):
-    for page in range((context + 255) // 256):
-        held[owner(request, page)] += min(256, context - 256 * page) * 2 * 128 * 2
+    for page in range((context + page_tokens - 1) // page_tokens):
+        held[owner(request, page)] += min(page_tokens, context - page_tokens * page) * 2 * 128 * 2
 with h5py.File(sys.argv[1]) as file:
     told = file["points/kv_bytes_pe"][0, 0].tolist()
     read = file["points/hbm_read_bytes"][0, 0].tolist()
@@ -38,12 +38,14 @@ if not (told == held == read and sum(held) == context * batch * 512):
     sys.exit(f"held {held}, told {told}, read {read}")
 E2
 
-for shape in "4096 1" "5001 3" "100 2" "70000 1"; do
-    read -r context batch <<<"$shape"
+for shape in "4096 1 256" "5001 3 256" "100 2 256" "70000 1 256" "4096 1 64" "5001 3 48"; do
+    read -r context batch page <<<"$shape"
+    given=(--kernel-option "page=$page")
+    [ "$page" = 256 ] && given=() # the default
     launch 1 --kernel ./pages.so --context "$context" --batch "$batch" --verify --output pages.h5 \
-        >out 2>err || fail "$shape: $(tail -1 err)"
+        "${given[@]}" >out 2>err || fail "$shape: $(tail -1 err)"
     if "$python" -c 'import h5py' 2>/dev/null; then
-        "$python" count.py pages.h5 "$context" "$batch" || fail "$shape: another count"
+        "$python" count.py pages.h5 "$context" "$batch" "$page" || fail "$shape: another count"
     else
         echo "no h5py"
     fi
@@ -64,6 +66,19 @@ if command -v nm >/dev/null; then
     others=$(nm -D --defined-only "$AHBM_PDES" | awk '{ print $3 }' | grep -v '^tl_\|^kit_' || true)
     [ -z "$others" ] || fail "exported: $others"
 fi
+# Options of its own: what is not allowed is told with what is, before anything runs.
+refused() { # refused TEXT ARGUMENTS
+    launch 1 --dry-run "${@:2}" >out 2>err && fail "passes: ${*:2}"
+    grep -qF -- "$1" err || fail "${*:2}: $(cat err)"
+}
+refused "--kernel-option: page: '8' is not allowed (allowed: 16 to 1024)" \
+    --kernel ./pages.so --kernel-option page=8
+refused "--kernel-option: 'pages' is no option of a kernel that is to run (kernel pages: page = 16 to 1024 (default 256): tokens of a page)" \
+    --kernel ./pages.so --kernel-option pages=64
+refused "(kernel decode has none)" --kernel-option page=64
+refused "--kernel-option: 'page' is not NAME=VALUE" --kernel ./pages.so --kernel-option page
+launch 1 --kernel decode,./pages.so --case 4 --kernel-option page=64 --dry-run >out 2>err ||
+    fail "beside a kernel without it: $(cat err)"
 
 # V that lies elsewhere than the layout says.
 sed 's/launch->v_base + offset(launch, request, page);/launch->v_base + offset(launch, request, page ^ 1);/' \
