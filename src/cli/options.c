@@ -139,6 +139,9 @@ static bool parse_own(const char *text, struct study_options *study, struct erro
     if (*text == '=' || strchr(text, '=') == NULL)
         return error_set(err, ERROR_USAGE, "--kernel-option: '%.80s' is not NAME=VALUE", text);
     append_text(&study->own, &study->own_count, text);
+    size_t used = study->own_text != NULL ? strlen(study->own_text) : 0, more = strlen(text) + 2;
+    study->own_text = memory_resize(study->own_text, used + more, 1);
+    snprintf(study->own_text + used, more, "%s%s", used > 0 ? "," : "", text);
     return true;
 }
 
@@ -343,6 +346,7 @@ void options_fini(struct options *options)
     kernel_names_free(&options->study);
     memory_free(options->study.request_contexts);
     memory_free(options->study.own);
+    memory_free(options->study.own_text);
     memory_free(options->assignments);
 }
 

@@ -42,6 +42,7 @@ struct study_options {
     uint64_t message; /* bytes; 0: none */
     const char **own; /* "NAME=VALUE" of kernels' own options, in the order given (own_options.h) */
     uint32_t own_count;
+    char *own_text; /* the same, separated by commas; NULL: none was given */
     enum trace_level trace;
     bool verify;         /* compute, and compare with exact attention */
     bool write_output;   /* O into the result file */

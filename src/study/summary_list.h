@@ -46,6 +46,9 @@
     X(U32, ring_depth, "ring_depth", "1", GIVEN, ALL, launch->ring_depth, IN_FILE, \
       NO_COLUMN, "buffers for the arriving KV blocks of a prefill; 0 in decode") \
     TL_WORD_OPTIONS(SUMMARY_OPTION) \
+    X(TEXT, kernel_options, "kernel_options", "1", GIVEN, ALL, \
+      options->own_text != NULL ? options->own_text : "-", BOTH, NO_COLUMN, \
+      "what --kernel-option gave: NAME=VALUE,...; - if nothing") \
     X(U64, launch_ps, "launch_ps", "ps", GIVEN, ALL, problem->params->launch.host_ps, BOTH, \
       NO_COLUMN, "host launch latency, not part of latency_ps")
 
