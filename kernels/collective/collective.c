@@ -29,7 +29,7 @@ static bool allreduce_ring(struct tl *tl, const struct tl_launch *launch,
                            const struct payload *payload)
 {
     if (step_reduce(tl, TL_AXIS_PE, launch->reduce_pe, payload)) {
-        struct ring cubes = ring_of(tl, launch, TL_AXIS_CUBE);
+        struct kit_ring cubes = kit_ring_of(tl, launch, TL_AXIS_CUBE);
         struct range all = {0, payload->units};
         step_scatter(tl, &cubes, payload, all);
         step_gather(tl, &cubes, payload, all);
@@ -46,10 +46,10 @@ static bool allreduce_hierarchical(struct tl *tl, const struct tl_launch *launch
     enum { LEVELS = 3 };
     static const enum tl_axis axes[LEVELS] = {TL_AXIS_PE, TL_AXIS_CUBE, TL_AXIS_SIP};
     uint32_t levels = payload->is_state ? 2 : 3;
-    struct ring rings[LEVELS];
+    struct kit_ring rings[LEVELS];
     struct range ranges[LEVELS + 1] = {{0, payload->units}};
     for (uint32_t i = 0; i < levels; i++) {
-        rings[i] = ring_of(tl, launch, axes[i]);
+        rings[i] = kit_ring_of(tl, launch, axes[i]);
         ranges[i + 1] = step_scatter(tl, &rings[i], payload, ranges[i]);
     }
     for (uint32_t i = levels; i > 0; i--)
@@ -100,7 +100,7 @@ static void run_state(struct tl *tl, const struct tl_launch *launch, collective 
     for (uint32_t request = 0; request < launch->batch; request++)
         TL_SCRATCH_SCOPE(tl)
         {
-            struct state state = decode_sweep(tl, launch, request, launch->pe);
+            struct kit_state state = decode_sweep(tl, launch, request, launch->pe);
             struct payload payload = payload_of_state(&state);
             if (operation(tl, launch, &payload))
                 decode_store(tl, launch, request, &state);

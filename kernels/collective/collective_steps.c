@@ -1,6 +1,6 @@
 #include "kernels/collective/collective_steps.h"
 
-#include "kernels/kit/reduce.h"
+#include <ahbm/kit/reduce.h>
 
 static void absorb(struct tl *tl, enum tl_queue queue, const struct payload *into)
 {
@@ -17,7 +17,7 @@ bool step_reduce(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
 {
     if (tl_num_programs(tl, axis) == 1)
         return true;
-    struct reduce_node node = reduce_node(tl, axis, shape, tl_program_id(tl, axis));
+    struct kit_reduce_node node = kit_reduce_node(tl, axis, shape, tl_program_id(tl, axis));
     for (uint32_t i = 0; i < node.count; i++)
         absorb(tl, tl_queue_to(tl, axis, node.children[i]), payload);
     if (!node.root)
@@ -30,7 +30,7 @@ void step_broadcast(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
 {
     if (tl_num_programs(tl, axis) == 1)
         return;
-    struct reduce_node node = reduce_node(tl, axis, shape, tl_program_id(tl, axis));
+    struct kit_reduce_node node = kit_reduce_node(tl, axis, shape, tl_program_id(tl, axis));
     if (!node.root)
         payload_receive(tl, tl_queue_to(tl, axis, node.parent), payload);
     for (uint32_t i = node.count; i > 0; i--) /* the longest way first */
@@ -38,12 +38,12 @@ void step_broadcast(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
 }
 
 /* The part of the PE `steps` places behind this one on the ring. */
-static struct range part_behind(const struct ring *ring, struct range range, uint32_t steps)
+static struct range part_behind(const struct kit_ring *ring, struct range range, uint32_t steps)
 {
     return range_part(range, ring->size, (ring->place + 2 * ring->size - steps) % ring->size);
 }
 
-static void send_part(struct tl *tl, const struct ring *ring, const struct payload *payload,
+static void send_part(struct tl *tl, const struct kit_ring *ring, const struct payload *payload,
                       struct range part)
 {
     if (part.count == 0)
@@ -52,7 +52,7 @@ static void send_part(struct tl *tl, const struct ring *ring, const struct paylo
     payload_send(tl, ring->next, &slice);
 }
 
-struct range step_scatter(struct tl *tl, const struct ring *ring, const struct payload *payload,
+struct range step_scatter(struct tl *tl, const struct kit_ring *ring, const struct payload *payload,
                           struct range range)
 {
     for (uint32_t step = 0; step + 1 < ring->size; step++) {
@@ -66,7 +66,7 @@ struct range step_scatter(struct tl *tl, const struct ring *ring, const struct p
     return part_behind(ring, range, ring->size - 1);
 }
 
-void step_gather(struct tl *tl, const struct ring *ring, const struct payload *payload,
+void step_gather(struct tl *tl, const struct kit_ring *ring, const struct payload *payload,
                  struct range range)
 {
     for (uint32_t step = 0; step + 1 < ring->size; step++) {

@@ -4,9 +4,9 @@
 #define AHBM_KERNELS_COLLECTIVE_STEPS_H
 
 #include <ahbm/tl.h>
+#include <ahbm/kit/ring.h>
 
 #include "kernels/kit/payload.h"
-#include "kernels/kit/ring.h"
 
 /* Reduces to the root of the level; true there. */
 bool step_reduce(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
@@ -17,11 +17,11 @@ void step_broadcast(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
                     const struct payload *payload);
 
 /* Ring reduce-scatter of `range`: the part that is complete here; N - 1 steps. */
-struct range step_scatter(struct tl *tl, const struct ring *ring, const struct payload *payload,
+struct range step_scatter(struct tl *tl, const struct kit_ring *ring, const struct payload *payload,
                           struct range range);
 
 /* Ring all-gather: the reverse. */
-void step_gather(struct tl *tl, const struct ring *ring, const struct payload *payload,
+void step_gather(struct tl *tl, const struct kit_ring *ring, const struct payload *payload,
                  struct range range);
 
 #endif

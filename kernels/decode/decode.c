@@ -7,7 +7,7 @@ static void run_request(struct tl *tl, const struct tl_launch *launch, uint32_t 
 {
     TL_SCRATCH_SCOPE(tl)
     {
-        struct state state = decode_sweep(tl, launch, request, launch->pe);
+        struct kit_state state = decode_sweep(tl, launch, request, launch->pe);
         if (decode_reduce(tl, launch, &state))
             decode_store(tl, launch, request, &state);
     }

@@ -7,7 +7,7 @@
 /* What a request under way has; two are under way. */
 struct lane {
     struct tl_tensor q;
-    struct tile_pair pair;
+    struct kit_tile_pair pair;
     struct tl_tensor state;
 };
 
@@ -26,9 +26,9 @@ static struct lane new_lane(struct tl *tl, const struct tl_launch *launch)
     uint32_t rows = decode_rows(launch), dim = launch->head_dim, ranks = placement_ranks(launch);
     struct lane lane = {.q = tl_empty(tl, rows, dim, TL_BF16),
                         .state = tl_empty(tl, rows, dim + 2, TL_F32)};
-    struct tile_source longest = {
+    struct kit_tile_source longest = {
         .launch = launch, .q = lane.q, .tokens = (launch->context + ranks - 1) / ranks};
-    lane.pair = tile_pair_new(tl, &longest);
+    lane.pair = kit_tile_pair_new(tl, &longest);
     return lane;
 }
 
@@ -51,8 +51,8 @@ static void run(struct tl *tl, const struct tl_launch *launch, struct lane lanes
         next = mine(launch, request + 1);
         TL_SCRATCH_SCOPE(tl)
         {
-            struct state state =
-                state_at(tl, lane->state, lane->q.rows, launch->head_dim, launch->packed);
+            struct kit_state state =
+                kit_state_at(tl, lane->state, lane->q.rows, launch->head_dim, launch->packed);
             attention_finish(tl, &lane->pair, &state);
             if (next < launch->batch)
                 start(tl, launch, &lanes[(i + 1) % 2], next);

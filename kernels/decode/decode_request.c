@@ -1,8 +1,9 @@
 #include "kernels/decode/decode_request.h"
 
+#include <ahbm/kit/reduce.h>
+
 #include "kernels/decode/attention.h"
 #include "kernels/kit/placement.h"
-#include "kernels/kit/reduce.h"
 
 uint32_t decode_rows(const struct tl_launch *launch)
 {
@@ -26,14 +27,14 @@ void decode_check(struct tl *tl, const struct tl_launch *launch)
                 launch->query_len);
 }
 
-struct tile_source decode_open(struct tl *tl, const struct tl_launch *launch, uint32_t request,
-                               uint32_t pe)
+struct kit_tile_source decode_open(struct tl *tl, const struct tl_launch *launch, uint32_t request,
+                                   uint32_t pe)
 {
     uint32_t ranks = placement_ranks(launch), rank = placement_rank(launch, launch->cube, pe);
     uint64_t context = tl_context(launch, request);
     struct tl_tensor q = tl_ref(tl, pe, launch->q_base + request * launch->q_stride,
                                 decode_rows(launch), launch->head_dim, TL_BF16);
-    return (struct tile_source){
+    return (struct kit_tile_source){
         .launch = launch,
         .pe = pe,
         .k_addr = launch->k_base + request * launch->kv_stride,
@@ -47,7 +48,7 @@ struct tile_source decode_open(struct tl *tl, const struct tl_launch *launch, ui
 }
 
 void decode_store(struct tl *tl, const struct tl_launch *launch, uint32_t request,
-                  const struct state *state)
+                  const struct kit_state *state)
 {
     tl_div_to(tl, state->o, state->o, state->l);
     struct tl_tensor out = tl_ref(tl, launch->pe, launch->o_base + request * launch->o_stride,
@@ -55,12 +56,13 @@ void decode_store(struct tl *tl, const struct tl_launch *launch, uint32_t reques
     tl_store(tl, out, tl_cast(tl, state->o, TL_BF16));
 }
 
-struct state decode_sweep(struct tl *tl, const struct tl_launch *launch, uint32_t request,
-                          uint32_t pe)
+struct kit_state decode_sweep(struct tl *tl, const struct tl_launch *launch, uint32_t request,
+                              uint32_t pe)
 {
-    struct tile_source source = decode_open(tl, launch, request, pe);
+    struct kit_tile_source source = decode_open(tl, launch, request, pe);
     source.q = tl_load(tl, source.q);
-    struct state state = state_new(tl, decode_rows(launch), launch->head_dim, launch->packed);
+    struct kit_state state =
+        kit_state_new(tl, decode_rows(launch), launch->head_dim, launch->packed);
     attention_sweep(tl, &source, &state);
     return state;
 }
@@ -68,14 +70,14 @@ struct state decode_sweep(struct tl *tl, const struct tl_launch *launch, uint32_
 void decode_check_reduction(struct tl *tl, const struct tl_launch *launch)
 {
     if (launch->pe_sp)
-        reduce_check(tl, TL_AXIS_PE, launch->reduce_pe);
+        kit_reduce_check(tl, TL_AXIS_PE, launch->reduce_pe);
     if (launch->cube_sp)
-        reduce_check(tl, TL_AXIS_CUBE, launch->reduce_cube);
+        kit_reduce_check(tl, TL_AXIS_CUBE, launch->reduce_cube);
 }
 
-bool decode_reduce(struct tl *tl, const struct tl_launch *launch, struct state *state)
+bool decode_reduce(struct tl *tl, const struct tl_launch *launch, struct kit_state *state)
 {
-    if (launch->pe_sp && !reduce_to_root(tl, TL_AXIS_PE, launch->reduce_pe, state))
+    if (launch->pe_sp && !kit_reduce_to_root(tl, TL_AXIS_PE, launch->reduce_pe, state))
         return false;
-    return !launch->cube_sp || reduce_to_root(tl, TL_AXIS_CUBE, launch->reduce_cube, state);
+    return !launch->cube_sp || kit_reduce_to_root(tl, TL_AXIS_CUBE, launch->reduce_cube, state);
 }

@@ -3,9 +3,8 @@
 #define AHBM_KERNELS_DECODE_REQUEST_H
 
 #include <ahbm/tl.h>
-
-#include "kernels/kit/state.h"
-#include "kernels/kit/tile.h"
+#include <ahbm/kit/state.h>
+#include <ahbm/kit/tile.h>
 
 /* Ends the recording when the launch is none for a decode. */
 void decode_check(struct tl *tl, const struct tl_launch *launch);
@@ -15,23 +14,23 @@ uint32_t decode_rows(const struct tl_launch *launch);
 
 /* Request `request` with Q, K and V in the share of PE `pe` of this CUBE; source.q is Q in HBM, to
  * be loaded. */
-struct tile_source decode_open(struct tl *tl, const struct tl_launch *launch, uint32_t request,
-                               uint32_t pe);
+struct kit_tile_source decode_open(struct tl *tl, const struct tl_launch *launch, uint32_t request,
+                                   uint32_t pe);
 
 /* Ends the recording when decode_reduce() could not work. */
 void decode_check_reduction(struct tl *tl, const struct tl_launch *launch);
 
 /* From the PEs of each CUBE to its root PE, from there over the CUBEs; false on a PE that handed
  * its state on. */
-bool decode_reduce(struct tl *tl, const struct tl_launch *launch, struct state *state);
+bool decode_reduce(struct tl *tl, const struct tl_launch *launch, struct kit_state *state);
 
 /* Sweeps the tokens of `request` that lie in the share of PE `pe` of this CUBE. Allocates in the
  * caller's scratch scope. */
-struct state decode_sweep(struct tl *tl, const struct tl_launch *launch, uint32_t request,
-                          uint32_t pe);
+struct kit_state decode_sweep(struct tl *tl, const struct tl_launch *launch, uint32_t request,
+                              uint32_t pe);
 
 /* Divides by l and stores O. */
 void decode_store(struct tl *tl, const struct tl_launch *launch, uint32_t request,
-                  const struct state *state);
+                  const struct kit_state *state);
 
 #endif

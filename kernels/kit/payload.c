@@ -12,7 +12,7 @@ struct payload payload_of_vector(struct tl_tensor vector)
     return (struct payload){.units = vector.rows, .vector = vector};
 }
 
-struct payload payload_of_state(const struct state *state)
+struct payload payload_of_state(const struct kit_state *state)
 {
     struct payload payload = {.units = state->o.rows, .is_state = true, .state = *state};
     payload.state.packed = false;
@@ -23,9 +23,9 @@ struct payload payload_slice(struct tl *tl, const struct payload *payload, struc
 {
     if (!payload->is_state)
         return payload_of_vector(tl_rows(tl, payload->vector, range.first, range.count));
-    struct state part = {.m = tl_rows(tl, payload->state.m, range.first, range.count),
-                         .l = tl_rows(tl, payload->state.l, range.first, range.count),
-                         .o = tl_rows(tl, payload->state.o, range.first, range.count)};
+    struct kit_state part = {.m = tl_rows(tl, payload->state.m, range.first, range.count),
+                             .l = tl_rows(tl, payload->state.l, range.first, range.count),
+                             .o = tl_rows(tl, payload->state.o, range.first, range.count)};
     return payload_of_state(&part);
 }
 
@@ -33,14 +33,14 @@ struct payload payload_like(struct tl *tl, const struct payload *payload, uint32
 {
     if (!payload->is_state)
         return payload_of_vector(tl_empty(tl, count, 1, TL_F32));
-    struct state state = state_new(tl, count, payload->state.o.cols, false);
+    struct kit_state state = kit_state_new(tl, count, payload->state.o.cols, false);
     return payload_of_state(&state);
 }
 
 void payload_send(struct tl *tl, enum tl_queue queue, const struct payload *payload)
 {
     if (payload->is_state)
-        state_send(tl, queue, &payload->state);
+        kit_state_send(tl, queue, &payload->state);
     else
         tl_send(tl, queue, payload->vector);
 }
@@ -48,7 +48,7 @@ void payload_send(struct tl *tl, enum tl_queue queue, const struct payload *payl
 void payload_receive(struct tl *tl, enum tl_queue queue, const struct payload *payload)
 {
     if (payload->is_state)
-        state_receive(tl, queue, &payload->state);
+        kit_state_receive(tl, queue, &payload->state);
     else
         tl_recv_to(tl, queue, payload->vector);
 }
@@ -61,6 +61,6 @@ void payload_merge(struct tl *tl, const struct payload *into, const struct paylo
     }
     TL_SCRATCH_SCOPE(tl)
     {
-        state_absorb(tl, &into->state, &other->state);
+        kit_state_absorb(tl, &into->state, &other->state);
     }
 }

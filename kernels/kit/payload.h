@@ -4,14 +4,13 @@
 #define AHBM_KERNELS_PAYLOAD_H
 
 #include <ahbm/tl.h>
-
-#include "kernels/kit/state.h"
+#include <ahbm/kit/state.h>
 
 struct payload {
     uint32_t units;
     bool is_state;
     struct tl_tensor vector; /* [units, 1] f32 */
-    struct state state;      /* of `units` rows; travels as three copies */
+    struct kit_state state;  /* of `units` rows; travels as three copies */
 };
 
 /* Units [first, first + count). */
@@ -23,7 +22,7 @@ struct range {
 struct range range_part(struct range range, uint32_t parts, uint32_t i);
 
 struct payload payload_of_vector(struct tl_tensor vector);
-struct payload payload_of_state(const struct state *state);
+struct payload payload_of_state(const struct kit_state *state);
 
 /* The units of a range, in place; the range is not empty. */
 struct payload payload_slice(struct tl *tl, const struct payload *payload, struct range range);

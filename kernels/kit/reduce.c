@@ -1,4 +1,4 @@
-#include "kernels/kit/reduce.h"
+#include <ahbm/kit/reduce.h>
 
 /* A level seen from its root. */
 struct level {
@@ -98,19 +98,20 @@ static uint32_t parent_of(const struct level *level, uint32_t i)
     return tl_index_at(level->tl, level->axis, at);
 }
 
-static void add_child(struct reduce_node *node, uint32_t child)
+static void add_child(struct kit_reduce_node *node, uint32_t child)
 {
     node->children[node->count++] = child;
 }
 
-static void tree_children(struct reduce_node *node, uint32_t self)
+static void tree_children(struct kit_reduce_node *node, uint32_t self)
 {
     for (uint32_t k = 0; k < trailing_ones(self); k++)
         add_child(node, self - (UINT32_C(1) << k));
 }
 
 /* Those neighbours whose parent is `self`. */
-static void neighbour_children(const struct level *level, struct reduce_node *node, uint32_t self)
+static void neighbour_children(const struct level *level, struct kit_reduce_node *node,
+                               uint32_t self)
 {
     static const struct tl_position steps[] = {
         {UINT32_MAX, 0}, {1, 0}, {0, UINT32_MAX}, {0, 1}}; /* W, E, N, S; they wrap to -1 */
@@ -125,11 +126,11 @@ static void neighbour_children(const struct level *level, struct reduce_node *no
     }
 }
 
-struct reduce_node reduce_node(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
-                               uint32_t self)
+struct kit_reduce_node kit_reduce_node(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
+                                       uint32_t self)
 {
     struct level level = level_of(tl, axis, shape);
-    struct reduce_node node = {.root = self == level.size - 1};
+    struct kit_reduce_node node = {.root = self == level.size - 1};
     if (!node.root) {
         node.parent = parent_of(&level, self);
         check_neighbours(&level, self, node.parent);
@@ -143,39 +144,40 @@ struct reduce_node reduce_node(struct tl *tl, enum tl_axis axis, enum tl_reduce 
     return node;
 }
 
-void reduce_check(struct tl *tl, enum tl_axis axis, enum tl_reduce shape)
+void kit_reduce_check(struct tl *tl, enum tl_axis axis, enum tl_reduce shape)
 {
     if (tl_num_programs(tl, axis) > 1)
-        reduce_node(tl, axis, shape, tl_program_id(tl, axis));
+        kit_reduce_node(tl, axis, shape, tl_program_id(tl, axis));
 }
 
 /* Takes in the state of one child: the merged one is written to `spare`, and the two change names.
  */
-static void merge_child(struct tl *tl, enum tl_queue queue, struct state *state,
-                        struct state *spare)
+static void merge_child(struct tl *tl, enum tl_queue queue, struct kit_state *state,
+                        struct kit_state *spare)
 {
     TL_SCRATCH_SCOPE(tl)
     {
-        struct state other = state_new(tl, state->o.rows, state->o.cols, state->packed);
-        state_receive(tl, queue, &other);
-        state_merge(tl, spare, state, &other);
+        struct kit_state other = kit_state_new(tl, state->o.rows, state->o.cols, state->packed);
+        kit_state_receive(tl, queue, &other);
+        kit_state_merge(tl, spare, state, &other);
     }
-    struct state merged = *spare;
+    struct kit_state merged = *spare;
     *spare = *state;
     *state = merged;
 }
 
-bool reduce_to_root(struct tl *tl, enum tl_axis axis, enum tl_reduce shape, struct state *state)
+bool kit_reduce_to_root(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
+                        struct kit_state *state)
 {
     if (tl_num_programs(tl, axis) == 1)
         return true;
-    struct reduce_node node = reduce_node(tl, axis, shape, tl_program_id(tl, axis));
+    struct kit_reduce_node node = kit_reduce_node(tl, axis, shape, tl_program_id(tl, axis));
     if (node.count > 0) {
-        struct state spare = state_new(tl, state->o.rows, state->o.cols, state->packed);
+        struct kit_state spare = kit_state_new(tl, state->o.rows, state->o.cols, state->packed);
         for (uint32_t i = 0; i < node.count; i++)
             merge_child(tl, tl_queue_to(tl, axis, node.children[i]), state, &spare);
     }
     if (!node.root)
-        state_send(tl, tl_queue_to(tl, axis, node.parent), state);
+        kit_state_send(tl, tl_queue_to(tl, axis, node.parent), state);
     return node.root;
 }

@@ -1,4 +1,4 @@
-#include "kernels/kit/ring.h"
+#include <ahbm/kit/ring.h>
 
 /* The cycle on a grid with an even number of rows and two columns or more: east along row 0, then
  * to and fro without column 0, and back along column 0. */
@@ -24,7 +24,7 @@ static struct tl_position cycle(uint32_t columns, uint32_t rows, uint32_t place)
     return (struct tl_position){turned.y, turned.x};
 }
 
-static void measure(struct tl *tl, struct ring *ring)
+static void measure(struct tl *tl, struct kit_ring *ring)
 {
     ring->size = tl_num_programs(tl, ring->axis);
     for (uint32_t i = 0; i < ring->size; i++) {
@@ -34,12 +34,12 @@ static void measure(struct tl *tl, struct ring *ring)
     }
 }
 
-static uint32_t index_at(struct tl *tl, const struct ring *ring, uint32_t place)
+static uint32_t index_at(struct tl *tl, const struct kit_ring *ring, uint32_t place)
 {
     return tl_index_at(tl, ring->axis, cycle(ring->columns, ring->rows, place));
 }
 
-static uint32_t place_of(struct tl *tl, const struct ring *ring)
+static uint32_t place_of(struct tl *tl, const struct kit_ring *ring)
 {
     uint32_t place = 0;
     while (place < ring->size - 1 && index_at(tl, ring, place) != tl_program_id(tl, ring->axis))
@@ -47,7 +47,7 @@ static uint32_t place_of(struct tl *tl, const struct ring *ring)
     return place;
 }
 
-static bool has_cycle(const struct ring *ring, bool wraps)
+static bool has_cycle(const struct kit_ring *ring, bool wraps)
 {
     if (ring->columns == 1 || ring->rows == 1)
         return ring->size == 2 || wraps;
@@ -55,7 +55,8 @@ static bool has_cycle(const struct ring *ring, bool wraps)
 }
 
 /* The queue to the neighbour at `place`, over the wrap link where the grid does not have it. */
-static enum tl_queue queue_to(struct tl *tl, const struct ring *ring, bool wraps, uint32_t place)
+static enum tl_queue queue_to(struct tl *tl, const struct kit_ring *ring, bool wraps,
+                              uint32_t place)
 {
     if (wraps && ring->place == 0 && place == ring->size - 1)
         return TL_CUBE_W;
@@ -64,9 +65,9 @@ static enum tl_queue queue_to(struct tl *tl, const struct ring *ring, bool wraps
     return tl_queue_to(tl, ring->axis, index_at(tl, ring, place));
 }
 
-struct ring ring_of(struct tl *tl, const struct tl_launch *launch, enum tl_axis axis)
+struct kit_ring kit_ring_of(struct tl *tl, const struct tl_launch *launch, enum tl_axis axis)
 {
-    struct ring ring = {.axis = axis};
+    struct kit_ring ring = {.axis = axis};
     measure(tl, &ring);
     bool wraps = axis == TL_AXIS_CUBE && launch->cube_wraps && ring.rows == 1 && ring.size > 2;
     if (ring.size == 1)
@@ -80,7 +81,7 @@ struct ring ring_of(struct tl *tl, const struct tl_launch *launch, enum tl_axis 
     return ring;
 }
 
-uint32_t ring_source(struct tl *tl, const struct ring *ring, uint32_t steps)
+uint32_t kit_ring_source(struct tl *tl, const struct kit_ring *ring, uint32_t steps)
 {
     if (ring->size == 1)
         return tl_program_id(tl, ring->axis);

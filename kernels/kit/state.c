@@ -1,4 +1,4 @@
-#include "kernels/kit/state.h"
+#include <ahbm/kit/state.h>
 
 #include <float.h>
 
@@ -10,29 +10,29 @@ static struct tl_tensor part(struct tl *tl, struct tl_tensor whole, uint32_t fir
     return tl_view(tl, tl_rows(tl, flat, first, rows * cols), rows, cols);
 }
 
-struct state state_at(struct tl *tl, struct tl_tensor place, uint32_t rows, uint32_t dim,
-                      bool packed)
+struct kit_state kit_state_at(struct tl *tl, struct tl_tensor place, uint32_t rows, uint32_t dim,
+                              bool packed)
 {
-    struct state state = {.whole = part(tl, place, 0, rows, dim + 2), .packed = packed};
+    struct kit_state state = {.whole = part(tl, place, 0, rows, dim + 2), .packed = packed};
     state.o = part(tl, place, 0, rows, dim);
     state.m = part(tl, place, rows * dim, rows, 1);
     state.l = part(tl, place, rows * dim + rows, rows, 1);
     return state;
 }
 
-struct state state_new(struct tl *tl, uint32_t rows, uint32_t dim, bool packed)
+struct kit_state kit_state_new(struct tl *tl, uint32_t rows, uint32_t dim, bool packed)
 {
-    return state_at(tl, tl_empty(tl, rows, dim + 2, TL_F32), rows, dim, packed);
+    return kit_state_at(tl, tl_empty(tl, rows, dim + 2, TL_F32), rows, dim, packed);
 }
 
-void state_clear(struct tl *tl, const struct state *state)
+void kit_state_clear(struct tl *tl, const struct kit_state *state)
 {
     tl_full_to(tl, state->m, -FLT_MAX);
     tl_full_to(tl, state->l, 0);
     tl_full_to(tl, state->o, 0);
 }
 
-void state_send(struct tl *tl, enum tl_queue queue, const struct state *state)
+void kit_state_send(struct tl *tl, enum tl_queue queue, const struct kit_state *state)
 {
     if (state->packed) {
         tl_send(tl, queue, state->whole);
@@ -43,7 +43,7 @@ void state_send(struct tl *tl, enum tl_queue queue, const struct state *state)
     tl_send(tl, queue, state->o);
 }
 
-void state_receive(struct tl *tl, enum tl_queue queue, const struct state *state)
+void kit_state_receive(struct tl *tl, enum tl_queue queue, const struct kit_state *state)
 {
     if (state->packed) {
         tl_recv_to(tl, queue, state->whole);
@@ -54,8 +54,8 @@ void state_receive(struct tl *tl, enum tl_queue queue, const struct state *state
     tl_recv_to(tl, queue, state->o);
 }
 
-void state_merge(struct tl *tl, const struct state *out, const struct state *a,
-                 const struct state *b)
+void kit_state_merge(struct tl *tl, const struct kit_state *out, const struct kit_state *a,
+                     const struct kit_state *b)
 {
     tl_maximum_to(tl, out->m, a->m, b->m);
     tl_sub_to(tl, a->m, a->m, out->m);
@@ -70,7 +70,7 @@ void state_merge(struct tl *tl, const struct state *out, const struct state *a,
     tl_add_to(tl, out->o, a->o, b->o);
 }
 
-void state_absorb(struct tl *tl, const struct state *into, const struct state *other)
+void kit_state_absorb(struct tl *tl, const struct kit_state *into, const struct kit_state *other)
 {
     struct tl_tensor m = tl_maximum(tl, into->m, other->m);
     struct tl_tensor factor = tl_sub(tl, into->m, m);

@@ -1,6 +1,6 @@
 #include "kernels/prefill/fold.h"
 
-#include "kernels/kit/tile.h"
+#include <ahbm/kit/tile.h>
 
 uint64_t fold_bytes(uint64_t rows, uint64_t width)
 {
@@ -9,7 +9,7 @@ uint64_t fold_bytes(uint64_t rows, uint64_t width)
 
 struct fold fold_new(struct tl *tl, const struct tl_launch *launch, uint32_t rows, uint32_t width)
 {
-    struct fold fold = {.scale = tile_scale(launch)};
+    struct fold fold = {.scale = kit_tile_scale(launch)};
     for (int i = 0; i < 2; i++)
         fold.scores[i] = tl_empty(tl, rows, width, TL_F32);
     fold.p = tl_empty(tl, rows, width, TL_BF16);
@@ -24,7 +24,7 @@ static const struct fold_job *job_at(const struct fold *fold, uint64_t n)
 static struct tl_tensor scores_of(struct tl *tl, const struct fold *fold, uint64_t n)
 {
     const struct fold_job *job = &fold->jobs[n % FOLD_STAGES];
-    return tile_part(tl, fold->scores[n % 2], job->q.rows, job->k.cols);
+    return kit_tile_part(tl, fold->scores[n % 2], job->q.rows, job->k.cols);
 }
 
 /* ---- the stages of a job ---- */
@@ -55,7 +55,7 @@ static void mask(struct tl *tl, const struct fold_job *job, struct tl_tensor sco
 static struct tl_tensor probabilities(struct tl *tl, const struct fold *fold,
                                       struct tl_tensor scores, struct tl_tensor m)
 {
-    struct tl_tensor p = tile_part(tl, fold->p, scores.rows, scores.cols);
+    struct tl_tensor p = kit_tile_part(tl, fold->p, scores.rows, scores.cols);
     tl_sub_to(tl, scores, scores, m);
     tl_exp_to(tl, scores, scores);
     tl_cast_to(tl, p, scores);
@@ -65,7 +65,7 @@ static struct tl_tensor probabilities(struct tl *tl, const struct fold *fold,
 static void finish_first(struct tl *tl, const struct fold *fold, const struct fold_job *job,
                          struct tl_tensor scores)
 {
-    const struct state *state = &job->state;
+    const struct kit_state *state = &job->state;
     tl_max_to(tl, state->m, scores);
     struct tl_tensor p = probabilities(tl, fold, scores, state->m);
     tl_composite_to(tl, state->o, p, job->v, (struct tl_epilogue){0});
@@ -75,7 +75,7 @@ static void finish_first(struct tl *tl, const struct fold *fold, const struct fo
 static void finish_next(struct tl *tl, const struct fold *fold, const struct fold_job *job,
                         struct tl_tensor scores)
 {
-    const struct state *state = &job->state;
+    const struct kit_state *state = &job->state;
     struct tl_tensor m_new = tl_max(tl, scores);
     tl_maximum_to(tl, m_new, m_new, state->m);
     struct tl_tensor p = probabilities(tl, fold, scores, m_new);

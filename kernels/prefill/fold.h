@@ -5,8 +5,7 @@
 #define AHBM_KERNELS_FOLD_H
 
 #include <ahbm/tl.h>
-
-#include "kernels/kit/state.h"
+#include <ahbm/kit/state.h>
 
 /* A job ends up to FOLD_STAGES - 1 jobs after it was handed in, and until then its buffers are in
  * use; its K and V only until FOLD_KV_USED further jobs were handed in. Example: the tile of K and
@@ -14,15 +13,15 @@
 enum { FOLD_STAGES = 4, FOLD_KV_USED = 2 };
 
 struct fold_job {
-    struct tl_tensor q;    /* [heads * positions, dim] bf16, in scratch */
-    struct tl_tensor k, v; /* [dim, width], [width, dim] bf16, in scratch or in HBM */
-    struct state state;    /* in scratch */
-    bool first;            /* the state has no values yet */
-    bool masked;           /* some key is later than some query: */
-    uint64_t q_first;      /*   token of the first position */
-    uint32_t positions;    /*   rows of a head */
-    uint64_t k_first;      /*   token of the first key */
-    bool spilled;          /* Q and the state live in HBM: */
+    struct tl_tensor q;     /* [heads * positions, dim] bf16, in scratch */
+    struct tl_tensor k, v;  /* [dim, width], [width, dim] bf16, in scratch or in HBM */
+    struct kit_state state; /* in scratch */
+    bool first;             /* the state has no values yet */
+    bool masked;            /* some key is later than some query: */
+    uint64_t q_first;       /*   token of the first position */
+    uint32_t positions;     /*   rows of a head */
+    uint64_t k_first;       /*   token of the first key */
+    bool spilled;           /* Q and the state live in HBM: */
     struct tl_tensor q_home, state_home;
 };
 

@@ -79,7 +79,7 @@ static void run_block(struct tl *tl, const struct tl_launch *launch, uint32_t re
     work.block = block_at(launch, heads, request, i);
     job->first = true;
     job->q = tl_load(tl, block_q_home(tl, launch, &work.block));
-    job->state = state_new(tl, work.block.rows, launch->head_dim, launch->packed);
+    job->state = kit_state_new(tl, work.block.rows, launch->head_dim, launch->packed);
     job->q_first = work.block.token;
     job->positions = work.block.at.count;
     TL_SCRATCH_SCOPE(tl)
@@ -89,7 +89,7 @@ static void run_block(struct tl *tl, const struct tl_launch *launch, uint32_t re
         fold_flush(tl, &work.fold);
     }
     if (job->first)
-        state_clear(tl, &job->state);
+        kit_state_clear(tl, &job->state);
     block_end(tl, launch, &work.block, &job->state);
 }
 

@@ -1,6 +1,6 @@
 #include "kernels/prefill/prefill_block.h"
 
-#include "kernels/kit/reduce.h"
+#include <ahbm/kit/reduce.h>
 
 enum { BF16_BYTES = 2, F32_BYTES = 4 };
 
@@ -11,7 +11,7 @@ void block_check(struct tl *tl, const struct tl_launch *launch)
     if (launch->form != TL_FORM_AUTO && launch->form != TL_FORM_TILED)
         tl_fail(tl, "a prefill is tiled and masked: it has no other form");
     if (launch->pe_sp)
-        reduce_check(tl, TL_AXIS_PE, launch->reduce_pe);
+        kit_reduce_check(tl, TL_AXIS_PE, launch->reduce_pe);
 }
 
 struct block block_at(const struct tl_launch *launch, uint32_t heads, uint32_t request, uint64_t i)
@@ -51,7 +51,7 @@ bool block_is_cut(const struct block *block, struct key_tile tile)
 }
 
 static void store_output(struct tl *tl, const struct tl_launch *launch, const struct block *block,
-                         const struct state *state)
+                         const struct kit_state *state)
 {
     struct tl_tensor out =
         tl_ref(tl, launch->pe, block->o_addr, block->rows, launch->head_dim, TL_BF16);
@@ -60,11 +60,11 @@ static void store_output(struct tl *tl, const struct tl_launch *launch, const st
 }
 
 void block_end(struct tl *tl, const struct tl_launch *launch, const struct block *block,
-               struct state *state)
+               struct kit_state *state)
 {
     TL_SCRATCH_SCOPE(tl)
     {
-        if (!launch->pe_sp || reduce_to_root(tl, TL_AXIS_PE, launch->reduce_pe, state))
+        if (!launch->pe_sp || kit_reduce_to_root(tl, TL_AXIS_PE, launch->reduce_pe, state))
             store_output(tl, launch, block, state);
     }
 }

@@ -3,9 +3,9 @@
 #define AHBM_KERNELS_PREFILL_BLOCK_H
 
 #include <ahbm/tl.h>
+#include <ahbm/kit/state.h>
 
 #include "kernels/prefill/prefill_place.h"
-#include "kernels/kit/state.h"
 
 struct block {
     struct query_block at;
@@ -34,6 +34,6 @@ bool block_is_cut(const struct block *block, struct key_tile tile);
 /* The state is that of all keys of this PE: merges those of the CUBE's PEs when they share the
  * keys, divides by l and stores O. */
 void block_end(struct tl *tl, const struct tl_launch *launch, const struct block *block,
-               struct state *state);
+               struct kit_state *state);
 
 #endif

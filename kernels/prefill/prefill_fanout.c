@@ -2,15 +2,16 @@
  * for, and nothing is skipped: tiles of the future are computed and masked away. */
 #include "kernels/prefill/prefill_fanout.h"
 
+#include <ahbm/kit/ring.h>
+#include <ahbm/kit/tile.h>
+
 #include "kernels/prefill/prefill_work.h"
-#include "kernels/kit/ring.h"
-#include "kernels/kit/tile.h"
 
 enum { BF16_BYTES = 2 };
 
 struct fanout {
     const struct tl_launch *launch;
-    struct ring ring;
+    struct kit_ring ring;
     struct work work;
     struct kv own, ways[2][2]; /* per direction, in turn */
     bool seen;                 /* every block has seen a tile: all see the same ones */
@@ -26,7 +27,7 @@ static struct kv part(struct tl *tl, const struct fanout *fanout, const struct k
                       uint32_t width)
 {
     uint32_t dim = fanout->launch->head_dim;
-    return (struct kv){tile_part(tl, kv->k, dim, width), tile_part(tl, kv->v, width, dim)};
+    return (struct kv){kit_tile_part(tl, kv->k, dim, width), kit_tile_part(tl, kv->v, width, dim)};
 }
 
 static void send(struct tl *tl, enum tl_queue queue, struct kv kv)
@@ -69,9 +70,9 @@ static void start_slot(struct tl *tl, struct fanout *fanout, uint64_t slot)
 static void take(struct tl *tl, struct fanout *fanout, uint64_t slot, int way, uint32_t step,
                  uint32_t steps)
 {
-    const struct ring *ring = &fanout->ring;
+    const struct kit_ring *ring = &fanout->ring;
     uint32_t behind = way == 0 ? step : ring->size - step;
-    uint32_t cube = ring_source(tl, ring, behind);
+    uint32_t cube = kit_ring_source(tl, ring, behind);
     struct key_tile tile = key_tile(fanout->launch, cube, fanout->launch->pe, slot);
     if (tile.width == 0)
         return;
@@ -127,7 +128,7 @@ void kernel_prefill_fanout(struct tl *tl, const struct tl_launch *launch)
         tl_fail(tl, "this kernel needs a prefill whose keys are split over all PEs of the group");
     block_check(tl, launch);
     for (uint32_t request = 0; request < launch->batch; request++) {
-        struct fanout fanout = {.launch = launch, .ring = ring_of(tl, launch, TL_AXIS_CUBE)};
+        struct fanout fanout = {.launch = launch, .ring = kit_ring_of(tl, launch, TL_AXIS_CUBE)};
         fanout.work = work_of(launch, request, &plan, 0, false);
         run_request(tl, &fanout);
     }

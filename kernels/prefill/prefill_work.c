@@ -1,6 +1,6 @@
 #include "kernels/prefill/prefill_work.h"
 
-#include "kernels/kit/tile.h"
+#include <ahbm/kit/tile.h>
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -35,13 +35,14 @@ static const struct work_place *place_of(const struct work *work, uint64_t i)
 static struct tl_tensor q_in(struct tl *tl, const struct work *work, const struct work_place *place,
                              const struct block *block)
 {
-    return tile_part(tl, place->q, block->rows, work->launch->head_dim);
+    return kit_tile_part(tl, place->q, block->rows, work->launch->head_dim);
 }
 
-static struct state state_in(struct tl *tl, const struct work *work, const struct work_place *place,
-                             const struct block *block)
+static struct kit_state state_in(struct tl *tl, const struct work *work,
+                                 const struct work_place *place, const struct block *block)
 {
-    return state_at(tl, place->state, block->rows, work->launch->head_dim, work->launch->packed);
+    return kit_state_at(tl, place->state, block->rows, work->launch->head_dim,
+                        work->launch->packed);
 }
 
 static struct work_place new_place(struct tl *tl, const struct work *work)
@@ -104,11 +105,11 @@ void work_end(struct tl *tl, struct work *work, uint64_t i, bool seen)
     const struct work_place *place = place_of(work, i);
     TL_SCRATCH_SCOPE(tl)
     {
-        struct state state = place != NULL
-                                 ? state_in(tl, work, place, &block)
-                                 : state_new(tl, block.rows, launch->head_dim, launch->packed);
+        struct kit_state state =
+            place != NULL ? state_in(tl, work, place, &block)
+                          : kit_state_new(tl, block.rows, launch->head_dim, launch->packed);
         if (!seen)
-            state_clear(tl, &state);
+            kit_state_clear(tl, &state);
         else if (place == NULL)
             tl_load_to(tl, state.whole, block_state_home(tl, launch, &block));
         block_end(tl, launch, &block, &state);

@@ -8,9 +8,9 @@ struct rotation rotation_of(struct tl *tl, const struct tl_launch *launch)
     if (launch->ring_depth < 2 || launch->ring_depth > ROTATION_DEPTH_MAX)
         tl_fail(tl, "a ring of %u buffers: 2 to %d are allowed", launch->ring_depth,
                 ROTATION_DEPTH_MAX);
-    rotation.cubes = ring_of(tl, launch, TL_AXIS_CUBE);
-    rotation.pes = launch->pe_sp ? (struct ring){.axis = TL_AXIS_PE, .size = 1}
-                                 : ring_of(tl, launch, TL_AXIS_PE);
+    rotation.cubes = kit_ring_of(tl, launch, TL_AXIS_CUBE);
+    rotation.pes = launch->pe_sp ? (struct kit_ring){.axis = TL_AXIS_PE, .size = 1}
+                                 : kit_ring_of(tl, launch, TL_AXIS_PE);
     rotation.turns = key_slots(launch) * rotation.cubes.size;
     rotation.outer_depth = rotation.pes.size > 1 ? OUTER_DEPTH : launch->ring_depth;
     rotation.inner_depth = launch->ring_depth;
@@ -32,8 +32,8 @@ struct step rotation_end(const struct rotation *rotation)
 struct key_tile rotation_tile(struct tl *tl, const struct rotation *rotation, struct step step)
 {
     uint32_t cubes = rotation->cubes.size;
-    uint32_t cube = ring_source(tl, &rotation->cubes, (uint32_t)(step.turn % cubes));
-    uint32_t pe = ring_source(tl, &rotation->pes, step.inner);
+    uint32_t cube = kit_ring_source(tl, &rotation->cubes, (uint32_t)(step.turn % cubes));
+    uint32_t pe = kit_ring_source(tl, &rotation->pes, step.inner);
     return key_tile(rotation->launch, cube, pe, step.turn / cubes);
 }
 
@@ -50,7 +50,7 @@ static struct kv buffer_of(struct tl *tl, const struct rotation *rotation, struc
         step.inner == 0 ? &rotation->outer[step.turn % rotation->outer_depth]
                         : &rotation->inner[inner_number(rotation, step) % rotation->inner_depth];
     uint32_t dim = rotation->launch->head_dim;
-    return (struct kv){tile_part(tl, kv->k, dim, width), tile_part(tl, kv->v, width, dim)};
+    return (struct kv){kit_tile_part(tl, kv->k, dim, width), kit_tile_part(tl, kv->v, width, dim)};
 }
 
 static void load(struct tl *tl, const struct rotation *rotation, uint64_t slot, struct kv kv)

@@ -5,18 +5,18 @@
 #define AHBM_KERNELS_ROTATION_H
 
 #include <ahbm/tl.h>
+#include <ahbm/kit/ring.h>
+#include <ahbm/kit/tile.h>
 
 #include "kernels/prefill/prefill_work.h"
-#include "kernels/kit/ring.h"
-#include "kernels/kit/tile.h"
 
 enum { ROTATION_DEPTH_MAX = 64 };
 
 struct rotation {
     const struct tl_launch *launch;
     uint32_t request;
-    struct ring cubes, pes; /* pes.size 1: no rotation inside the CUBE */
-    uint64_t turns;         /* of the outer rotation: slots * CUBEs */
+    struct kit_ring cubes, pes; /* pes.size 1: no rotation inside the CUBE */
+    uint64_t turns;             /* of the outer rotation: slots * CUBEs */
     uint32_t outer_depth, inner_depth;
     struct kv outer[ROTATION_DEPTH_MAX], inner[ROTATION_DEPTH_MAX];
 };

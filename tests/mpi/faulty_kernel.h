@@ -4,12 +4,12 @@
 #define AHBM_TESTS_FAULTY_KERNEL_H
 
 #include <ahbm/tl.h>
+#include <ahbm/kit/reduce.h>
+#include <ahbm/kit/state.h>
+#include <ahbm/kit/tile.h>
 
 #include "kernels/kit/placement.h"
-#include "kernels/kit/reduce.h"
 #include "kernels/registry.h"
-#include "kernels/kit/state.h"
-#include "kernels/kit/tile.h"
 
 /* X(id, text) */
 #define FAULTS(X)                                                                                  \
@@ -33,8 +33,8 @@ struct sweep {
     struct tl *tl;
     const struct tl_launch *launch;
     enum fault fault;
-    struct tile_source source;
-    struct state state;
+    struct kit_tile_source source;
+    struct kit_state state;
     struct tl_tensor p[2];
     uint64_t first_key;
     uint32_t key_step;
@@ -68,12 +68,12 @@ static inline struct tl_tensor sweep_mask(const struct sweep *sweep, uint64_t j,
 static inline struct tl_tensor sweep_scores(const struct sweep *sweep, uint64_t j)
 {
     struct tl *tl = sweep->tl;
-    uint32_t width = tile_width(&sweep->source, j);
-    struct tl_tensor keys = tile_keys(tl, &sweep->source, j);
+    uint32_t width = kit_tile_width(&sweep->source, j);
+    struct tl_tensor keys = kit_tile_keys(tl, &sweep->source, j);
     if (sweep->fault == FAULT_STRAIGHT_KEYS)
         keys = tl_trans(tl, tl_transpose(tl, tl_load(tl, keys)));
     uint64_t last = sweep_key(sweep, j * sweep->launch->tile + width - 1);
-    struct tl_epilogue epilogue = {.scale = tile_scale(sweep->launch)};
+    struct tl_epilogue epilogue = {.scale = kit_tile_scale(sweep->launch)};
     if (last <= sweep_first_query(sweep)) /* wholly past */
         return tl_composite(tl, sweep->source.q, keys, epilogue);
     struct tl_tensor mask = sweep_mask(sweep, j, width);
@@ -84,16 +84,16 @@ static inline struct tl_tensor sweep_scores(const struct sweep *sweep, uint64_t 
 static inline void sweep_tile(struct sweep *sweep, uint64_t j)
 {
     struct tl *tl = sweep->tl;
-    const struct state *state = &sweep->state;
+    const struct kit_state *state = &sweep->state;
     struct tl_tensor scores = sweep_scores(sweep, j);
     struct tl_tensor m = tl_maximum(tl, state->m, tl_max(tl, scores));
     tl_sub_to(tl, scores, scores, m);
     tl_exp_to(tl, scores, scores);
-    struct tl_tensor p = tile_part(tl, sweep->p[j % 2], scores.rows, scores.cols);
+    struct tl_tensor p = kit_tile_part(tl, sweep->p[j % 2], scores.rows, scores.cols);
     if (sweep->fault != FAULT_STALE_BUFFER || j != 2)
         tl_cast_to(tl, p, scores);
     struct tl_tensor o =
-        tl_composite(tl, p, tile_values(tl, &sweep->source, j), (struct tl_epilogue){0});
+        tl_composite(tl, p, kit_tile_values(tl, &sweep->source, j), (struct tl_epilogue){0});
     struct tl_tensor corr = tl_exp(tl, tl_sub(tl, state->m, m));
     tl_mul_to(tl, state->l, state->l, corr);
     tl_add_to(tl, state->l, state->l, tl_sum(tl, scores));
@@ -105,8 +105,8 @@ static inline void sweep_tile(struct sweep *sweep, uint64_t j)
 
 static inline void sweep_all(struct sweep *sweep)
 {
-    uint64_t tiles = tile_count(&sweep->source);
-    state_clear(sweep->tl, &sweep->state);
+    uint64_t tiles = kit_tile_count(&sweep->source);
+    kit_state_clear(sweep->tl, &sweep->state);
     for (uint64_t j = 0; j < tiles; j++)
         if (!sweep_future(sweep, j) && !(sweep->fault == FAULT_DROPPED_TILE && j == 1)) {
             TL_SCRATCH_SCOPE(sweep->tl)
@@ -116,7 +116,8 @@ static inline void sweep_all(struct sweep *sweep)
         }
 }
 
-static inline void faulty_merge(struct tl *tl, struct state *a, struct state *b, enum fault fault)
+static inline void faulty_merge(struct tl *tl, struct kit_state *a, struct kit_state *b,
+                                enum fault fault)
 {
     struct tl_tensor m = tl_maximum(tl, a->m, b->m);
     struct tl_tensor fa = tl_exp(tl, tl_sub(tl, a->m, m)), fb = tl_exp(tl, tl_sub(tl, b->m, m));
@@ -131,16 +132,16 @@ static inline void faulty_merge(struct tl *tl, struct state *a, struct state *b,
 }
 
 static inline bool faulty_reduce(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
-                                 struct state *state, enum fault fault)
+                                 struct kit_state *state, enum fault fault)
 {
-    struct reduce_node node = reduce_node(tl, axis, shape, tl_program_id(tl, axis));
+    struct kit_reduce_node node = kit_reduce_node(tl, axis, shape, tl_program_id(tl, axis));
     for (uint32_t i = 0; i < node.count; i++) {
-        struct state child = state_new(tl, state->o.rows, state->o.cols, false);
-        state_receive(tl, tl_queue_to(tl, axis, node.children[i]), &child);
+        struct kit_state child = kit_state_new(tl, state->o.rows, state->o.cols, false);
+        kit_state_receive(tl, tl_queue_to(tl, axis, node.children[i]), &child);
         faulty_merge(tl, state, &child, fault);
     }
     if (!node.root)
-        state_send(tl, tl_queue_to(tl, axis, node.parent), state);
+        kit_state_send(tl, tl_queue_to(tl, axis, node.parent), state);
     return node.root;
 }
 
@@ -165,7 +166,7 @@ static inline void faulty_request(struct tl *tl, const struct tl_launch *launch,
     struct tl_tensor q = tl_ref(tl, launch->pe, launch->q_base + request * launch->q_stride, rows,
                                 launch->head_dim, TL_BF16);
     struct sweep sweep = {.tl = tl, .launch = launch, .fault = fault, .key_step = ranks};
-    sweep.source = (struct tile_source){
+    sweep.source = (struct kit_tile_source){
         .launch = launch,
         .pe = launch->pe,
         .k_addr = launch->k_base + kv,
@@ -174,7 +175,7 @@ static inline void faulty_request(struct tl *tl, const struct tl_launch *launch,
         .q = tl_load(tl, q),
     };
     sweep.first_key = placement_token(ranks, rank, start, 0);
-    sweep.state = state_new(tl, rows, launch->head_dim, false);
+    sweep.state = kit_state_new(tl, rows, launch->head_dim, false);
     for (int i = 0; i < 2; i++)
         sweep.p[i] = tl_empty(tl, rows, launch->tile, TL_BF16);
     sweep_all(&sweep);

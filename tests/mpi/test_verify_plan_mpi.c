@@ -99,13 +99,13 @@ static void causal_block(struct tl *tl, const struct tl_launch *launch, uint32_t
     struct sweep sweep = {.tl = tl, .launch = &part, .key_step = 1};
     struct tl_tensor q = tl_load(
         tl, tl_ref(tl, launch->pe, launch->q_base + offset, BLOCK, launch->head_dim, TL_BF16));
-    sweep.source = (struct tile_source){.launch = &part,
-                                        .pe = launch->pe,
-                                        .k_addr = launch->k_base,
-                                        .v_addr = launch->v_base,
-                                        .tokens = launch->context,
-                                        .q = q};
-    sweep.state = state_new(tl, BLOCK, launch->head_dim, false);
+    sweep.source = (struct kit_tile_source){.launch = &part,
+                                            .pe = launch->pe,
+                                            .k_addr = launch->k_base,
+                                            .v_addr = launch->v_base,
+                                            .tokens = launch->context,
+                                            .q = q};
+    sweep.state = kit_state_new(tl, BLOCK, launch->head_dim, false);
     for (int i = 0; i < 2; i++)
         sweep.p[i] = tl_empty(tl, BLOCK, launch->tile, TL_BF16);
     sweep_all(&sweep);

@@ -1,7 +1,9 @@
 /* The shapes of a reduction on the grids of PEs and CUBEs, seen by a kernel that only reduces. */
 #include "../check.h"
+
+#include <ahbm/kit/reduce.h>
+
 #include "group.h"
-#include "kernels/kit/reduce.h"
 #include "kernels/registry.h"
 
 static const enum tl_reduce shapes[] = {TL_REDUCE_CHAIN, TL_REDUCE_TREE, TL_REDUCE_CENTRE};
@@ -23,13 +25,13 @@ static struct tl_launch launch_of(struct grid pes, struct grid cubes, enum tl_re
 /* Each PE brings m = its number, l = exp(-m), O = 1: all in all a sum over e^0 = 1. */
 static void reduces(struct tl *tl, const struct tl_launch *launch)
 {
-    struct state state = state_new(tl, 2, 4, launch->packed);
+    struct kit_state state = kit_state_new(tl, 2, 4, launch->packed);
     uint32_t number = launch->cube * launch->pes + launch->pe;
     tl_full_to(tl, state.m, (float)number);
     tl_full_to(tl, state.l, (float)number + 1);
     tl_full_to(tl, state.o, (float)(number * number));
-    if (reduce_to_root(tl, TL_AXIS_PE, launch->reduce_pe, &state) &&
-        reduce_to_root(tl, TL_AXIS_CUBE, launch->reduce_cube, &state)) {
+    if (kit_reduce_to_root(tl, TL_AXIS_PE, launch->reduce_pe, &state) &&
+        kit_reduce_to_root(tl, TL_AXIS_CUBE, launch->reduce_cube, &state)) {
         tl_store(tl, tl_ref(tl, launch->pe, 0, 2, 1, TL_F32), state.m);
         tl_store(tl, tl_ref(tl, launch->pe, 64, 2, 1, TL_F32), state.l);
         tl_store(tl, tl_ref(tl, launch->pe, 128, 2, 4, TL_F32), state.o);
@@ -88,12 +90,12 @@ static void test_grids(void)
 }
 
 /* The nodes of the PE level, noted by a kernel run on PE 0 (a test may keep static data). */
-static struct reduce_node nodes[8];
+static struct kit_reduce_node nodes[8];
 
 static void notes_nodes(struct tl *tl, const struct tl_launch *launch)
 {
     for (uint32_t i = 0; i < launch->pes; i++)
-        nodes[i] = reduce_node(tl, TL_AXIS_PE, launch->reduce_pe, i);
+        nodes[i] = kit_reduce_node(tl, TL_AXIS_PE, launch->reduce_pe, i);
 }
 
 static void note(struct grid pes, enum tl_reduce shape)
