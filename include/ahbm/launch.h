@@ -76,7 +76,7 @@ struct tl_launch {
      *
      * K holds [d, tile] blocks, V [tile, d] blocks, bf16, one per `tile` tokens of the PE, a ragged
      * last block dense in itself ([d, width]) and padded in address.
-     *   decode   tokens as kernels/kit/placement.h deals them
+     *   decode   tokens as include/ahbm/kit/placement.h deals them
      *   prefill  tokens as kernels/prefill/prefill_place.h deals them: key_tile()
      * Q and O are bf16.
      *   decode   [G * T_q, d], row = head * T_q + position, on each PE that works on the request;

@@ -4,9 +4,9 @@
 #define AHBM_KERNELS_COLLECTIVE_STEPS_H
 
 #include <ahbm/tl.h>
-#include <ahbm/kit/ring.h>
 
 #include "kernels/kit/payload.h"
+#include <ahbm/kit/ring.h>
 
 /* Reduces to the root of the level; true there. */
 bool step_reduce(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,

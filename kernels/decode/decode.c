@@ -1,7 +1,7 @@
 #include "kernels/decode/decode.h"
 
 #include "kernels/decode/decode_request.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/placement.h>
 
 static void run_request(struct tl *tl, const struct tl_launch *launch, uint32_t request)
 {
@@ -19,7 +19,7 @@ static void shadow_request(struct tl *tl, const struct tl_launch *launch, uint32
 {
     TL_SCRATCH_SCOPE(tl)
     {
-        decode_sweep(tl, launch, request, placement_worker(launch, request));
+        decode_sweep(tl, launch, request, kit_placement_worker(launch, request));
     }
 }
 
@@ -28,9 +28,9 @@ void kernel_decode(struct tl *tl, const struct tl_launch *launch)
     decode_check(tl, launch);
     decode_check_reduction(tl, launch);
     for (uint32_t request = 0; request < launch->batch; request++) {
-        if (placement_pe_works(launch, launch->cube, launch->pe, request))
+        if (kit_placement_pe_works(launch, launch->cube, launch->pe, request))
             run_request(tl, launch, request);
-        else if (launch->tp_redundant && placement_cube_works(launch, launch->cube, request))
+        else if (launch->tp_redundant && kit_placement_cube_works(launch, launch->cube, request))
             shadow_request(tl, launch, request);
     }
 }

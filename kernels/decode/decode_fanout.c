@@ -1,8 +1,7 @@
 #include "kernels/decode/decode_fanout.h"
 
-#include <ahbm/kit/ring.h>
-
 #include "kernels/decode/decode_request.h"
+#include <ahbm/kit/ring.h>
 
 static struct kit_state new_like(struct tl *tl, const struct kit_state *state)
 {

@@ -1,7 +1,7 @@
 #include "kernels/decode/decode_layout.h"
 
-#include "kernels/kit/homes.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/homes.h>
+#include <ahbm/kit/placement.h>
 
 enum { DEFAULT_TILE = 1024 };
 
@@ -22,11 +22,11 @@ void decode_choose(struct tl_launch *launch)
     launch->tile = launch->tile > 0 ? launch->tile : DEFAULT_TILE;
     launch->query_block = launch->ring_depth = 0;
     if (launch->message > 0) {
-        homes_choose_message(launch);
+        kit_homes_choose_message(launch);
         return;
     }
-    uint64_t shard = ceil_div(launch->context, placement_ranks(launch));
-    homes_choose(launch, query_rows(launch), ceil_div(shard, launch->tile) * launch->tile);
+    uint64_t shard = ceil_div(launch->context, kit_placement_ranks(launch));
+    kit_homes_choose(launch, query_rows(launch), ceil_div(shard, launch->tile) * launch->tile);
 }
 
 /* Q or O of a request: heads folded into the rows. */
@@ -50,9 +50,9 @@ static void show_queries(const struct tl_launch *launch, struct tl_visitor *visi
 /* The shard of K and V: tokens dealt out round-robin, K transposed in blocks of a tile. */
 static void show_shard(const struct tl_launch *launch, struct tl_visitor *visitor, uint32_t request)
 {
-    uint32_t ranks = placement_ranks(launch), start = request % ranks;
-    uint32_t rank = placement_rank(launch, launch->cube, launch->pe);
-    uint64_t tokens = placement_tokens(tl_context(launch, request), ranks, rank, start);
+    uint32_t ranks = kit_placement_ranks(launch), start = request % ranks;
+    uint32_t rank = kit_placement_rank(launch, launch->cube, launch->pe);
+    uint64_t tokens = kit_placement_tokens(tl_context(launch, request), ranks, rank, start);
     struct tl_region region = {
         .tensor = TL_TENSOR_K,
         .request = request,
@@ -60,7 +60,7 @@ static void show_shard(const struct tl_launch *launch, struct tl_visitor *visito
         .block = launch->tile,
         .rows = tokens,
         .rows_per_head = tokens,
-        .token = placement_token(ranks, rank, start, 0),
+        .token = kit_placement_token(ranks, rank, start, 0),
         .token_step = ranks,
     };
     if (tokens == 0)
@@ -85,11 +85,11 @@ static void show_all(const struct tl_launch *launch, struct tl_visitor *visitor,
         return;
     }
     for (uint32_t request = 0; request < launch->batch; request++) {
-        if (placement_pe_works(launch, launch->cube, launch->pe, request))
+        if (kit_placement_pe_works(launch, launch->cube, launch->pe, request))
             show_queries(launch, visitor, TL_TENSOR_Q, request);
         if (stores)
             show_queries(launch, visitor, TL_TENSOR_O, request);
-        if (launch->pe_sp || launch->pe == placement_worker(launch, request))
+        if (launch->pe_sp || launch->pe == kit_placement_worker(launch, request))
             show_shard(launch, visitor, request);
     }
 }

@@ -1,5 +1,5 @@
-/* How a decode describes itself: keys dealt round-robin (kernels/kit/placement.h), Q on each PE
- * that works on a request. */
+/* How a decode describes itself: keys dealt round-robin (include/ahbm/kit/placement.h), Q on each
+ * PE that works on a request. */
 #ifndef AHBM_KERNELS_DECODE_LAYOUT_H
 #define AHBM_KERNELS_DECODE_LAYOUT_H
 

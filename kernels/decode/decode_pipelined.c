@@ -2,7 +2,7 @@
 
 #include "kernels/decode/attention.h"
 #include "kernels/decode/decode_request.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/placement.h>
 
 /* What a request under way has; two are under way. */
 struct lane {
@@ -15,7 +15,7 @@ struct lane {
 static uint32_t mine(const struct tl_launch *launch, uint32_t request)
 {
     while (request < launch->batch &&
-           !placement_pe_works(launch, launch->cube, launch->pe, request))
+           !kit_placement_pe_works(launch, launch->cube, launch->pe, request))
         request++;
     return request;
 }
@@ -23,7 +23,8 @@ static uint32_t mine(const struct tl_launch *launch, uint32_t request)
 /* As large as the longest request needs. */
 static struct lane new_lane(struct tl *tl, const struct tl_launch *launch)
 {
-    uint32_t rows = decode_rows(launch), dim = launch->head_dim, ranks = placement_ranks(launch);
+    uint32_t rows = decode_rows(launch), dim = launch->head_dim,
+             ranks = kit_placement_ranks(launch);
     struct lane lane = {.q = tl_empty(tl, rows, dim, TL_BF16),
                         .state = tl_empty(tl, rows, dim + 2, TL_F32)};
     struct kit_tile_source longest = {

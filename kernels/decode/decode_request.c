@@ -1,9 +1,8 @@
 #include "kernels/decode/decode_request.h"
 
-#include <ahbm/kit/reduce.h>
-
 #include "kernels/decode/attention.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/placement.h>
+#include <ahbm/kit/reduce.h>
 
 uint32_t decode_rows(const struct tl_launch *launch)
 {
@@ -30,7 +29,8 @@ void decode_check(struct tl *tl, const struct tl_launch *launch)
 struct kit_tile_source decode_open(struct tl *tl, const struct tl_launch *launch, uint32_t request,
                                    uint32_t pe)
 {
-    uint32_t ranks = placement_ranks(launch), rank = placement_rank(launch, launch->cube, pe);
+    uint32_t ranks = kit_placement_ranks(launch),
+             rank = kit_placement_rank(launch, launch->cube, pe);
     uint64_t context = tl_context(launch, request);
     struct tl_tensor q = tl_ref(tl, pe, launch->q_base + request * launch->q_stride,
                                 decode_rows(launch), launch->head_dim, TL_BF16);
@@ -40,8 +40,8 @@ struct kit_tile_source decode_open(struct tl *tl, const struct tl_launch *launch
         .k_addr = launch->k_base + request * launch->kv_stride,
         .v_addr = launch->v_base + request * launch->kv_stride,
         .context = context,
-        .tokens = placement_tokens(context, ranks, rank, request % ranks),
-        .first = placement_token(ranks, rank, request % ranks, 0),
+        .tokens = kit_placement_tokens(context, ranks, rank, request % ranks),
+        .first = kit_placement_token(ranks, rank, request % ranks, 0),
         .stride = ranks,
         .q = q,
     };

@@ -3,6 +3,7 @@
 #define AHBM_KERNELS_DECODE_REQUEST_H
 
 #include <ahbm/tl.h>
+
 #include <ahbm/kit/state.h>
 #include <ahbm/kit/tile.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/kit/homes.h"
+#include <ahbm/kit/homes.h>
 
 enum { ADDRESS_ALIGN = 4096, ELEMENT_BYTES = 2 /* bf16 */ };
 
@@ -7,7 +7,7 @@ static uint64_t align(uint64_t bytes)
     return (bytes + ADDRESS_ALIGN - 1) / ADDRESS_ALIGN * ADDRESS_ALIGN;
 }
 
-void homes_choose(struct tl_launch *launch, uint64_t rows, uint64_t tokens)
+void kit_homes_choose(struct tl_launch *launch, uint64_t rows, uint64_t tokens)
 {
     uint64_t row_bytes = (uint64_t)launch->head_dim * ELEMENT_BYTES;
     launch->q_base = 0;
@@ -20,7 +20,7 @@ void homes_choose(struct tl_launch *launch, uint64_t rows, uint64_t tokens)
     launch->s_base = launch->v_base + launch->batch * launch->kv_stride;
 }
 
-void homes_choose_message(struct tl_launch *launch)
+void kit_homes_choose_message(struct tl_launch *launch)
 {
     launch->q_base = 0;
     launch->q_stride = launch->o_stride = align(launch->message);

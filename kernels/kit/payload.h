@@ -4,6 +4,7 @@
 #define AHBM_KERNELS_PAYLOAD_H
 
 #include <ahbm/tl.h>
+
 #include <ahbm/kit/state.h>
 
 struct payload {

@@ -5,7 +5,7 @@
 enum { BF16_BYTES = 2 };
 
 /* The ways to compute the two GEMMs; NULL where there is nothing to start. */
-struct kit_tile_gemm {
+struct tile_gemm {
     void (*start_keys)(struct tl *tl, const struct kit_tile_pair *pair, uint64_t j);
     void (*start_values)(struct tl *tl, const struct kit_tile_pair *pair, uint64_t j);
     struct tl_tensor (*scores)(struct tl *tl, const struct kit_tile_pair *pair, uint64_t j);
@@ -116,8 +116,8 @@ static void composite_output(struct tl *tl, const struct kit_tile_pair *pair, ui
     tl_composite_to(tl, out, p, kit_tile_values(tl, &pair->source, j), (struct tl_epilogue){0});
 }
 
-static const struct kit_tile_gemm by_composite = {composite_start_keys, NULL, composite_scores,
-                                                  composite_output};
+static const struct tile_gemm by_composite = {composite_start_keys, NULL, composite_scores,
+                                              composite_output};
 
 /* ---- dots: K and V are loaded, the next K while this tile is worked on ---- */
 
@@ -157,8 +157,7 @@ static void dot_output(struct tl *tl, const struct kit_tile_pair *pair, uint64_t
     tl_dot_to(tl, out, p, dot_values_at(tl, pair, j));
 }
 
-static const struct kit_tile_gemm by_dot = {dot_start_keys, dot_start_values, dot_scores,
-                                            dot_output};
+static const struct tile_gemm by_dot = {dot_start_keys, dot_start_values, dot_scores, dot_output};
 
 static void new_blocks(struct tl *tl, struct kit_tile_pair *pair, uint32_t buffers, uint32_t width)
 {

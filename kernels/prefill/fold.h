@@ -5,6 +5,7 @@
 #define AHBM_KERNELS_FOLD_H
 
 #include <ahbm/tl.h>
+
 #include <ahbm/kit/state.h>
 
 /* A job ends up to FOLD_STAGES - 1 jobs after it was handed in, and until then its buffers are in

@@ -3,9 +3,9 @@
 #define AHBM_KERNELS_PREFILL_BLOCK_H
 
 #include <ahbm/tl.h>
-#include <ahbm/kit/state.h>
 
 #include "kernels/prefill/prefill_place.h"
+#include <ahbm/kit/state.h>
 
 struct block {
     struct query_block at;

@@ -2,10 +2,9 @@
  * for, and nothing is skipped: tiles of the future are computed and masked away. */
 #include "kernels/prefill/prefill_fanout.h"
 
+#include "kernels/prefill/prefill_work.h"
 #include <ahbm/kit/ring.h>
 #include <ahbm/kit/tile.h>
-
-#include "kernels/prefill/prefill_work.h"
 
 enum { BF16_BYTES = 2 };
 

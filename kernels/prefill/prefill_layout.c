@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "kernels/kit/homes.h"
+#include <ahbm/kit/homes.h>
 #include "kernels/prefill/prefill_fanout.h"
 #include "kernels/prefill/prefill_place.h"
 #include "kernels/prefill/prefill_plan.h"
@@ -36,7 +36,7 @@ static void choose(struct tl_launch *launch, bool rotate)
         launch->query_block = 0;
         return;
     }
-    homes_choose(launch, most_rows(launch), key_slots(launch) * launch->tile);
+    kit_homes_choose(launch, most_rows(launch), key_slots(launch) * launch->tile);
 }
 
 void prefill_choose(struct tl_launch *launch)

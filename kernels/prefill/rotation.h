@@ -5,10 +5,10 @@
 #define AHBM_KERNELS_ROTATION_H
 
 #include <ahbm/tl.h>
-#include <ahbm/kit/ring.h>
-#include <ahbm/kit/tile.h>
 
 #include "kernels/prefill/prefill_work.h"
+#include <ahbm/kit/ring.h>
+#include <ahbm/kit/tile.h>
 
 enum { ROTATION_DEPTH_MAX = 64 };
 

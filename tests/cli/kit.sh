@@ -1,25 +1,17 @@
-# A user's kernel made of the installed kit: it compiles as others do, verifies in each shape of the
-# reduction, and finds what it calls, because the program exports that and nothing else of its own.
+# The kit for kernels of one's own (cli.pages runs one): each header stands alone, and the program
+# exports all that they declare and no function else.
 source "$(dirname "$0")/common.bash"
 
 compiler=$(command -v "${CC:-cc}") || exit 77
 cd "$work"
-"$compiler" -std=c11 -pedantic -shared -fPIC -O2 -Wall -Wextra -Werror -I "$AHBM_SOURCE_DIR/include" \
-    "$AHBM_SOURCE_DIR/docs/examples/kit.c" -o kit.so || fail "the example does not compile"
-for shape in "4096 1 chain" "5001 3 tree" "5 2 centre" "20000 1 chain --mlo packed --gemm dot"; do
-    read -r context batch reduce more <<<"$shape"
-    # shellcheck disable=SC2086 # several words
-    launch 1 --kernel ./kit.so --context "$context" --batch "$batch" --reduce-pe "$reduce" $more \
-        --verify >out 2>err || fail "$shape: $(tail -1 err)"
-done
-
-# Each header stands alone, and what it declares is there.
-for header in state reduce ring tile; do
-    echo "#include <ahbm/kit/$header.h>" >alone.c
+for path in "$AHBM_SOURCE_DIR"/include/ahbm/kit/*.h; do
+    header=ahbm/kit/$(basename "$path")
+    echo "#include <$header>" >alone.c
     "$compiler" -std=c11 -pedantic -Wall -Wextra -Werror -fsyntax-only -I "$AHBM_SOURCE_DIR/include" \
-        alone.c || fail "ahbm/kit/$header.h alone"
+        alone.c || fail "$header alone"
 done
-nm -D --defined-only "$AHBM_PDES" >symbols || fail "nm"
+command -v nm >/dev/null || exit 77
+nm -D --defined-only "$AHBM_PDES" >symbols
 for name in $(grep -rhoE '\bkit_[a-z_]+\(' "$AHBM_SOURCE_DIR/include/ahbm/kit" | tr -d '(' | sort -u); do
     [[ $name == *_ ]] || grep -qw "T $name" symbols || fail "$name is not exported"
 done

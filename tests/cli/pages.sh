@@ -53,6 +53,16 @@ done
 launch 1 --kernel ./pages.so --query-len 2 --dry-run >out 2>err && fail "two positions pass"
 grep -q "kernel pages: --query-len: pages are not masked" err || fail "two positions: $(cat err)"
 
+# A kernel made of the kit; and no more of the program can be called than tl_ and kit_.
+"$compiler" -shared -fPIC -O2 -Wall -Wextra -Werror -I "$AHBM_SOURCE_DIR/include" \
+    "$AHBM_SOURCE_DIR/docs/examples/split.c" -o split.so -lm || fail "the kit's example does not compile"
+for shape in "--context 3001 --batch 3" "--context 777 --reduce-pe tree --reduce-cube centre --mlo packed"; do
+    # shellcheck disable=SC2086
+    launch 3 --kernel ./split.so $shape --verify --output split.h5 >out 2>err ||
+        fail "the kit, $shape: $(tail -1 err)"
+    [ "$(grep -c ' passed ' out)" = 4 ] || fail "the kit, $shape: $(cat out)"
+done
+
 # Options of its own: what is not allowed is told with what is, before anything runs.
 refused() { # refused TEXT ARGUMENTS
     launch 1 --dry-run "${@:2}" >out 2>err && fail "passes: ${*:2}"

@@ -4,12 +4,12 @@
 #define AHBM_TESTS_FAULTY_KERNEL_H
 
 #include <ahbm/tl.h>
+
+#include <ahbm/kit/placement.h>
 #include <ahbm/kit/reduce.h>
+#include "kernels/registry.h"
 #include <ahbm/kit/state.h>
 #include <ahbm/kit/tile.h>
-
-#include "kernels/kit/placement.h"
-#include "kernels/registry.h"
 
 /* X(id, text) */
 #define FAULTS(X)                                                                                  \
@@ -159,8 +159,8 @@ static inline struct tl_tensor faulty_rows(struct tl *tl, struct tl_tensor o, en
 static inline void faulty_request(struct tl *tl, const struct tl_launch *launch, uint32_t request,
                                   enum fault fault)
 {
-    uint32_t ranks = placement_ranks(launch), start = request % ranks;
-    uint32_t rank = placement_rank(launch, launch->cube, launch->pe);
+    uint32_t ranks = kit_placement_ranks(launch), start = request % ranks;
+    uint32_t rank = kit_placement_rank(launch, launch->cube, launch->pe);
     uint32_t rows = launch->group_heads * launch->query_len;
     uint64_t kv = fault == FAULT_HEAD_TWICE && request == 1 ? 0 : request * launch->kv_stride;
     struct tl_tensor q = tl_ref(tl, launch->pe, launch->q_base + request * launch->q_stride, rows,
@@ -171,10 +171,10 @@ static inline void faulty_request(struct tl *tl, const struct tl_launch *launch,
         .pe = launch->pe,
         .k_addr = launch->k_base + kv,
         .v_addr = launch->v_base + kv,
-        .tokens = placement_tokens(launch->context, ranks, rank, start),
+        .tokens = kit_placement_tokens(launch->context, ranks, rank, start),
         .q = tl_load(tl, q),
     };
-    sweep.first_key = placement_token(ranks, rank, start, 0);
+    sweep.first_key = kit_placement_token(ranks, rank, start, 0);
     sweep.state = kit_state_new(tl, rows, launch->head_dim, false);
     for (int i = 0; i < 2; i++)
         sweep.p[i] = tl_empty(tl, rows, launch->tile, TL_BF16);
@@ -196,7 +196,7 @@ static inline void faulty_request(struct tl *tl, const struct tl_launch *launch,
 static inline void faulty(struct tl *tl, const struct tl_launch *launch, enum fault fault)
 {
     for (uint32_t request = 0; request < launch->batch; request++)
-        if (placement_pe_works(launch, launch->cube, launch->pe, request)) {
+        if (kit_placement_pe_works(launch, launch->cube, launch->pe, request)) {
             TL_SCRATCH_SCOPE(tl)
             {
                 faulty_request(tl, launch, request, fault);

@@ -117,7 +117,7 @@ static void causal_block(struct tl *tl, const struct tl_launch *launch, uint32_t
 static void causal_kernel(struct tl *tl, const struct tl_launch *launch)
 {
     for (uint32_t b = 0; b < BLOCKS; b++)
-        if (placement_pe_works(launch, launch->cube, launch->pe, 0)) {
+        if (kit_placement_pe_works(launch, launch->cube, launch->pe, 0)) {
             TL_SCRATCH_SCOPE(tl)
             {
                 causal_block(tl, launch, b);

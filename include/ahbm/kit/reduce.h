@@ -11,6 +11,7 @@
 #define AHBM_KIT_REDUCE_H
 
 #include <ahbm/tl.h>
+
 #include <ahbm/kit/state.h>
 
 enum { KIT_REDUCE_CHILDREN = 32 };

@@ -21,10 +21,10 @@ struct kit_tile_source {
 /* Buffers for the tiles of a sweep. */
 struct kit_tile_pair {
     struct kit_tile_source source;
-    struct tl_tensor scores[2];       /* [rows, tile] f32, in turn */
-    struct tl_tensor k_block[2];      /* dot: [dim, tile], in turn */
-    struct tl_tensor v_block;         /* dot: [tile, dim] */
-    const struct kit_tile_gemm *gemm; /* how */
+    struct tl_tensor scores[2];   /* [rows, tile] f32, in turn */
+    struct tl_tensor k_block[2];  /* dot: [dim, tile], in turn */
+    struct tl_tensor v_block;     /* dot: [tile, dim] */
+    const struct tile_gemm *gemm; /* how */
 };
 
 /* ceil(tokens / tile) */

@@ -2,7 +2,7 @@
  * case and form against a plain attention in double. */
 #include "../check.h"
 #include "group.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/placement.h>
 #include "kernels/registry.h"
 #include "plain.h"
 
@@ -144,7 +144,7 @@ static void test_batch_runs_where_it_should(void)
         for (uint32_t i = 0; i < 64; i++) {
             uint64_t requests = 0;
             for (uint32_t r = 0; r < launch.batch; r++)
-                requests += placement_pe_works(&launch, i / 8, i % 8, r);
+                requests += kit_placement_pe_works(&launch, i / 8, i % 8, r);
             CU_ASSERT_EQUAL(group->pes[i].counts[OP_LOAD], requests);
         }
         CU_ASSERT_EQUAL(group_total(group, OP_STORE), launch.batch);
@@ -230,14 +230,14 @@ static uint64_t small_share(const struct tl_launch *launch)
 
 static void fill_shard(const struct tl_launch *launch, uint8_t *share, uint32_t rank, uint32_t r)
 {
-    uint32_t ranks = placement_ranks(launch), rows = launch->group_heads * launch->query_len;
-    uint64_t tokens = placement_tokens(tl_context(launch, r), ranks, rank, r % ranks);
+    uint32_t ranks = kit_placement_ranks(launch), rows = launch->group_heads * launch->query_len;
+    uint64_t tokens = kit_placement_tokens(tl_context(launch, r), ranks, rank, r % ranks);
     for (uint32_t row = 0; row < rows; row++)
         for (uint32_t d = 0; d < DIM; d++)
             put_bf16(share + launch->q_base + r * launch->q_stride, row * DIM + d,
                      query(r, row, d));
     for (uint64_t slot = 0; slot < tokens; slot++) {
-        uint64_t token = placement_token(ranks, rank, r % ranks, slot);
+        uint64_t token = kit_placement_token(ranks, rank, r % ranks, slot);
         uint64_t block = slot / launch->tile, at = slot % launch->tile;
         uint64_t width = tokens - block * launch->tile;
         width = width < launch->tile ? width : launch->tile;
@@ -255,7 +255,7 @@ static void fill(struct group *group)
     for (uint32_t i = 0; i < group_size(group); i++)
         for (uint32_t r = 0; r < launch->batch; r++)
             fill_shard(launch, group->pes[i].memory.share,
-                       placement_rank(launch, i / launch->pes, i % launch->pes), r);
+                       kit_placement_rank(launch, i / launch->pes, i % launch->pes), r);
 }
 
 /* The PE on which the output of request `r` lies. */
@@ -263,7 +263,7 @@ static const struct group_pe *root_of(const struct group *group, uint32_t r)
 {
     const struct tl_launch *launch = &group->launch;
     uint32_t cube = launch->cube_sp ? launch->group_cubes - 1 : r % launch->group_cubes;
-    uint32_t pe = launch->pe_sp ? launch->pes - 1 : placement_worker(launch, r);
+    uint32_t pe = launch->pe_sp ? launch->pes - 1 : kit_placement_worker(launch, r);
     return group_pe(group, cube, pe);
 }
 

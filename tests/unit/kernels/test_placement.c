@@ -2,20 +2,20 @@
 #include <stdlib.h>
 
 #include "../check.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/placement.h>
 
 static void check_deal(uint64_t context, uint32_t ranks, uint32_t start)
 {
     uint64_t *held = calloc(ranks, sizeof *held);
     for (uint64_t token = 0; token < context; token++) {
         uint32_t rank = (uint32_t)((start + token) % ranks);
-        CU_ASSERT_EQUAL(placement_token(ranks, rank, start, held[rank]), token);
+        CU_ASSERT_EQUAL(kit_placement_token(ranks, rank, start, held[rank]), token);
         held[rank]++;
     }
     uint64_t sum = 0;
     for (uint32_t rank = 0; rank < ranks; rank++) {
-        CU_ASSERT_EQUAL(placement_tokens(context, ranks, rank, start), held[rank]);
-        sum += placement_tokens(context, ranks, rank, start);
+        CU_ASSERT_EQUAL(kit_placement_tokens(context, ranks, rank, start), held[rank]);
+        sum += kit_placement_tokens(context, ranks, rank, start);
     }
     CU_ASSERT_EQUAL(sum, context);
     free(held);
@@ -35,7 +35,7 @@ static void test_long_contexts(void)
 {
     uint64_t context = (UINT64_C(1) << 40) + 13, sum = 0;
     for (uint32_t rank = 0; rank < 64; rank++)
-        sum += placement_tokens(context, 64, rank, 63);
+        sum += kit_placement_tokens(context, 64, rank, 63);
     CU_ASSERT_EQUAL(sum, context);
 }
 
@@ -53,8 +53,8 @@ static void test_ranks(void)
         {true, false, 8, 5}, {false, false, 1, 0}, {false, true, 8, 3}, {true, true, 64, 43}};
     for (int i = 0; i < 4; i++) {
         struct tl_launch launch = launch_of(cases[i].cube_sp, cases[i].pe_sp);
-        CU_ASSERT_EQUAL(placement_ranks(&launch), cases[i].ranks);
-        CU_ASSERT_EQUAL(placement_rank(&launch, 5, 3), cases[i].rank_of_5_3);
+        CU_ASSERT_EQUAL(kit_placement_ranks(&launch), cases[i].ranks);
+        CU_ASSERT_EQUAL(kit_placement_rank(&launch, 5, 3), cases[i].rank_of_5_3);
     }
 }
 
@@ -79,7 +79,7 @@ static void test_batch(void)
         struct tl_launch launch = launch_of(number == 1 || number == 4, number >= 3);
         for (uint32_t r = 0; r < 200; r++)
             for (uint32_t i = 0; i < 64; i++)
-                CU_ASSERT_EQUAL(placement_pe_works(&launch, i / 8, i % 8, r),
+                CU_ASSERT_EQUAL(kit_placement_pe_works(&launch, i / 8, i % 8, r),
                                 runs(number, i / 8, i % 8, r));
     }
 }

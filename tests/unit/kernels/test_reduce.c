@@ -1,9 +1,7 @@
 /* The shapes of a reduction on the grids of PEs and CUBEs, seen by a kernel that only reduces. */
 #include "../check.h"
-
-#include <ahbm/kit/reduce.h>
-
 #include "group.h"
+#include <ahbm/kit/reduce.h>
 #include "kernels/registry.h"
 
 static const enum tl_reduce shapes[] = {TL_REDUCE_CHAIN, TL_REDUCE_TREE, TL_REDUCE_CENTRE};

@@ -4,7 +4,7 @@
 
 #include "../machine/rules.h"
 #include "config/config.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/placement.h>
 #include "study/problem.h"
 #include "tl/record.h"
 

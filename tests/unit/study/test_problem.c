@@ -162,7 +162,7 @@ static void check_addresses(const struct problem *problem)
 {
     const struct tl_launch *l = &problem->launch;
     uint64_t q = (uint64_t)l->group_heads * l->query_len * l->head_dim * BF16;
-    uint32_t ranks = placement_ranks(l);
+    uint32_t ranks = kit_placement_ranks(l);
     uint64_t blocks = ((l->context + ranks - 1) / ranks + l->tile - 1) / l->tile;
     uint64_t kv = blocks * l->tile * l->head_dim * BF16;
     CU_ASSERT_TRUE(l->q_stride >= q && l->o_stride >= q && l->kv_stride >= kv);

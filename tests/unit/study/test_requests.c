@@ -6,7 +6,7 @@
 
 #include "../check.h"
 #include "decode.h"
-#include "kernels/kit/placement.h"
+#include <ahbm/kit/placement.h>
 #include "study/problem.h"
 #include "support/memory.h"
 
