@@ -32,8 +32,10 @@ def differences(points, summary, table):
             mine = arrays["group"][index] == 0 if of else slice(None)
             if rule in COMBINE and "json" in where:
                 expected = COMBINE[rule](arrays[ARRAYS.get(name, name)][index][mine])
-            elif "file" in where and "json" in where and name != "kernel":
-                expected = points[name].asstr()[index] if name == "phase" else arrays[name][index]
+            elif "file" in where and "json" in where:
+                expected = arrays[name][index]
+                if isinstance(expected, bytes):  # a text
+                    expected = expected.decode()
             else:
                 continue
             told = int(point[name], 16) if name == "digest" else point[name]
