@@ -53,7 +53,7 @@ done
 launch 1 --kernel ./pages.so --query-len 2 --dry-run >out 2>err && fail "two positions pass"
 grep -q "kernel pages: --query-len: pages are not masked" err || fail "two positions: $(cat err)"
 
-# A kernel made of the kit; and no more of the program can be called than tl_ and kit_.
+# A kernel made of the kit (what the program exports: cli.kit).
 "$compiler" -shared -fPIC -O2 -Wall -Wextra -Werror -I "$AHBM_SOURCE_DIR/include" \
     "$AHBM_SOURCE_DIR/docs/examples/split.c" -o split.so -lm || fail "the kit's example does not compile"
 for shape in "--context 3001 --batch 3" "--context 777 --reduce-pe tree --reduce-cube centre --mlo packed"; do
