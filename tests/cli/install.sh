@@ -22,7 +22,11 @@ grep -q '^name: "moved"$' machine || { echo "another machine was read" >&2; exit
 [ -s study.h5 ]
 
 cat >kernel.c <<'KERNEL'
-#include <ahbm/tl.h>
+#include <ahbm/kernel.h>
+#include <ahbm/kit/reduce.h>
+#include <ahbm/kit/ring.h>
+#include <ahbm/kit/state.h>
+#include <ahbm/kit/tile.h>
 
 tl_kernel twice;
 
