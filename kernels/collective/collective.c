@@ -7,15 +7,16 @@ enum { F32_BYTES = 4 };
 
 /* Reduces a payload; true where the result is to be stored. */
 typedef bool collective(struct tl *tl, const struct tl_launch *launch,
-                        const struct payload *payload);
+                        const struct kit_payload *payload);
 
-static bool reduce(struct tl *tl, const struct tl_launch *launch, const struct payload *payload)
+static bool reduce(struct tl *tl, const struct tl_launch *launch, const struct kit_payload *payload)
 {
     return step_reduce(tl, TL_AXIS_PE, launch->reduce_pe, payload) &&
            step_reduce(tl, TL_AXIS_CUBE, launch->reduce_cube, payload);
 }
 
-static bool allreduce(struct tl *tl, const struct tl_launch *launch, const struct payload *payload)
+static bool allreduce(struct tl *tl, const struct tl_launch *launch,
+                      const struct kit_payload *payload)
 {
     if (step_reduce(tl, TL_AXIS_PE, launch->reduce_pe, payload)) {
         step_reduce(tl, TL_AXIS_CUBE, launch->reduce_cube, payload);
@@ -26,11 +27,11 @@ static bool allreduce(struct tl *tl, const struct tl_launch *launch, const struc
 }
 
 static bool allreduce_ring(struct tl *tl, const struct tl_launch *launch,
-                           const struct payload *payload)
+                           const struct kit_payload *payload)
 {
     if (step_reduce(tl, TL_AXIS_PE, launch->reduce_pe, payload)) {
         struct kit_ring cubes = kit_ring_of(tl, launch, TL_AXIS_CUBE);
-        struct range all = {0, payload->units};
+        struct kit_range all = {0, payload->units};
         step_scatter(tl, &cubes, payload, all);
         step_gather(tl, &cubes, payload, all);
     }
@@ -41,13 +42,13 @@ static bool allreduce_ring(struct tl *tl, const struct tl_launch *launch,
 /* Down the levels each PE keeps a smaller part, up again they are put together. The (m, l, O) of a
  * KV head stays in its SIP. */
 static bool allreduce_hierarchical(struct tl *tl, const struct tl_launch *launch,
-                                   const struct payload *payload)
+                                   const struct kit_payload *payload)
 {
     enum { LEVELS = 3 };
     static const enum tl_axis axes[LEVELS] = {TL_AXIS_PE, TL_AXIS_CUBE, TL_AXIS_SIP};
     uint32_t levels = payload->is_state ? 2 : 3;
     struct kit_ring rings[LEVELS];
-    struct range ranges[LEVELS + 1] = {{0, payload->units}};
+    struct kit_range ranges[LEVELS + 1] = {{0, payload->units}};
     for (uint32_t i = 0; i < levels; i++) {
         rings[i] = kit_ring_of(tl, launch, axes[i]);
         ranges[i + 1] = step_scatter(tl, &rings[i], payload, ranges[i]);
@@ -72,7 +73,7 @@ static void run_panel(struct tl *tl, const struct tl_launch *launch, collective 
     uint64_t offset = first * F32_BYTES;
     struct tl_tensor vector =
         tl_load(tl, tl_ref(tl, launch->pe, launch->q_base + offset, count, 1, TL_F32));
-    struct payload payload = payload_of_vector(vector);
+    struct kit_payload payload = kit_payload_of_vector(vector);
     if (operation(tl, launch, &payload))
         tl_store(tl, tl_ref(tl, launch->pe, launch->o_base + offset, count, 1, TL_F32), vector);
 }
@@ -101,7 +102,7 @@ static void run_state(struct tl *tl, const struct tl_launch *launch, collective 
         TL_SCRATCH_SCOPE(tl)
         {
             struct kit_state state = decode_sweep(tl, launch, request, launch->pe);
-            struct payload payload = payload_of_state(&state);
+            struct kit_payload payload = kit_payload_of_state(&state);
             if (operation(tl, launch, &payload))
                 decode_store(tl, launch, request, &state);
         }

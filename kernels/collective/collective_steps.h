@@ -10,18 +10,18 @@
 
 /* Reduces to the root of the level; true there. */
 bool step_reduce(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
-                 const struct payload *payload);
+                 const struct kit_payload *payload);
 
 /* From the root to all, along the same edges. */
 void step_broadcast(struct tl *tl, enum tl_axis axis, enum tl_reduce shape,
-                    const struct payload *payload);
+                    const struct kit_payload *payload);
 
 /* Ring reduce-scatter of `range`: the part that is complete here; N - 1 steps. */
-struct range step_scatter(struct tl *tl, const struct kit_ring *ring, const struct payload *payload,
-                          struct range range);
+struct kit_range step_scatter(struct tl *tl, const struct kit_ring *ring,
+                              const struct kit_payload *payload, struct kit_range range);
 
 /* Ring all-gather: the reverse. */
-void step_gather(struct tl *tl, const struct kit_ring *ring, const struct payload *payload,
-                 struct range range);
+void step_gather(struct tl *tl, const struct kit_ring *ring, const struct kit_payload *payload,
+                 struct kit_range range);
 
 #endif

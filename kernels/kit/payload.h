@@ -7,7 +7,7 @@
 
 #include <ahbm/kit/state.h>
 
-struct payload {
+struct kit_payload {
     uint32_t units;
     bool is_state;
     struct tl_tensor vector; /* [units, 1] f32 */
@@ -15,26 +15,29 @@ struct payload {
 };
 
 /* Units [first, first + count). */
-struct range {
+struct kit_range {
     uint32_t first, count;
 };
 
 /* The i-th of `parts` nearly equal parts. */
-struct range range_part(struct range range, uint32_t parts, uint32_t i);
+struct kit_range kit_range_part(struct kit_range range, uint32_t parts, uint32_t i);
 
-struct payload payload_of_vector(struct tl_tensor vector);
-struct payload payload_of_state(const struct kit_state *state);
+struct kit_payload kit_payload_of_vector(struct tl_tensor vector);
+struct kit_payload kit_payload_of_state(const struct kit_state *state);
 
 /* The units of a range, in place; the range is not empty. */
-struct payload payload_slice(struct tl *tl, const struct payload *payload, struct range range);
+struct kit_payload kit_payload_slice(struct tl *tl, const struct kit_payload *payload,
+                                     struct kit_range range);
 
 /* Room for `count` units of the same kind, without values. */
-struct payload payload_like(struct tl *tl, const struct payload *payload, uint32_t count);
+struct kit_payload kit_payload_like(struct tl *tl, const struct kit_payload *payload,
+                                    uint32_t count);
 
-void payload_send(struct tl *tl, enum tl_queue queue, const struct payload *payload);
-void payload_receive(struct tl *tl, enum tl_queue queue, const struct payload *payload);
+void kit_payload_send(struct tl *tl, enum tl_queue queue, const struct kit_payload *payload);
+void kit_payload_receive(struct tl *tl, enum tl_queue queue, const struct kit_payload *payload);
 
 /* `into` becomes both together; the values of `other` are lost. */
-void payload_merge(struct tl *tl, const struct payload *into, const struct payload *other);
+void kit_payload_merge(struct tl *tl, const struct kit_payload *into,
+                       const struct kit_payload *other);
 
 #endif
