@@ -113,6 +113,11 @@ static const struct {
     [TL_PHASE_PREFILL] = {"prefill", prefill_choose, prefill_check, prefill_layout},
 };
 
+bool kernel_has_phase(const struct tl_kernel_info *kernel)
+{
+    return (size_t)kernel->phase < sizeof phases / sizeof *phases;
+}
+
 const char *kernel_phase(const struct tl_kernel_info *kernel)
 {
     return phases[kernel->phase].name;

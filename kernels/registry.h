@@ -13,6 +13,7 @@ const struct tl_kernel_info *kernel_find(const char *name);
 /* What the kernel says of itself, or the shipped kernel of its phase for it (ahbm/kernel.h). The
  * phase is a word; the kernel of that name is run when none is named. */
 const char *kernel_phase(const struct tl_kernel_info *kernel);
+bool kernel_has_phase(const struct tl_kernel_info *kernel); /* one that there is */
 void kernel_choose(const struct tl_kernel_info *kernel, struct tl_launch *launch);
 bool kernel_check(const struct tl_kernel_info *kernel, const struct tl_launch *launch, char *why,
                   size_t size);

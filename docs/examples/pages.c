@@ -8,6 +8,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 
 enum { BF16_BYTES = 2, ALIGN = 4096 };
 
@@ -76,9 +77,7 @@ static void choose(struct tl_launch *launch)
 
 static bool check(const struct tl_launch *launch, char *why, size_t size)
 {
-    static const char text[] = "--query-len: pages are not masked: one position";
-    for (size_t i = 0; i < size && i < sizeof text; i++)
-        why[i] = text[i];
+    snprintf(why, size, "--query-len: pages are not masked: one position");
     return launch->query_len == 1;
 }
 

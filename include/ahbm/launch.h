@@ -47,12 +47,7 @@ struct tl_launch {
     /* What the options say (ahbm/options.h): `tile` KV tokens per tile and per stored block,
      * `packed`: (m, l, O) travel as one copy instead of three, `tp_redundant`: PEs without a
      * request sweep for nothing, `ring_depth` buffers for arriving KV blocks. */
-#define X(ID, field, type, ...) type field;
-    TL_WORD_OPTIONS(X)
-#undef X
-#define X(ID, field, ...) uint32_t field;
-    TL_NUMBER_OPTIONS(X)
-#undef X
+    TL_OPTION_FIELDS
 
     /* Values of the kernel's own options, in the order of its rows; behind them 0. */
     uint64_t own[TL_OWN_OPTIONS];

@@ -48,6 +48,11 @@
       "Prefill, cases 1 and 4: buffers for arriving KV blocks, 2 to 64, as far as scratch and " \
       "ipcq.queue_commands allow (default 2)")
 
+/* The fields, for a struct that has them all. */
+#define TL_WORD_FIELD(ID, field, type, ...) type field;
+#define TL_NUMBER_FIELD(ID, field, ...) uint32_t field;
+#define TL_OPTION_FIELDS TL_WORD_OPTIONS(TL_WORD_FIELD) TL_NUMBER_OPTIONS(TL_NUMBER_FIELD)
+
 /* clang-format on */
 
 /* The options that have rows, behind those of the problem, which each kernel may look at too. */

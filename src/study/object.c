@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/registry.h"
+
 /* Whether all segments lie in the file. What is no object of this machine is the loader's to tell.
  */
 static bool is_whole(FILE *file)
@@ -70,6 +72,9 @@ const struct tl_kernel_info *object_load(const char *name, struct error *err)
                   name, info->abi, TL_KERNEL_ABI);
     else if (info->name == NULL || info->run == NULL)
         error_set(err, ERROR_USAGE, "--kernel: '%.200s' leaves name or run empty", name);
+    else if (!kernel_has_phase(info))
+        error_set(err, ERROR_USAGE, "--kernel: '%.200s' has a phase that is none: %d", name,
+                  (int)info->phase);
     else if (own_count(info) > TL_OWN_OPTIONS)
         error_set(err, ERROR_USAGE, "--kernel: '%.200s' has more than %d options of its own", name,
                   TL_OWN_OPTIONS);

@@ -32,14 +32,11 @@ struct study_options {
     /* 0: not given, the kernel or the phase decides. */
     uint32_t batch, query_len, cubes_per_group;
     uint32_t record_ahead;
-    /* As in struct tl_launch. */
-#define X(ID, field, type, ...) type field;
-    TL_WORD_OPTIONS(X)
-#undef X
-#define X(ID, field, ...) uint32_t field;
-    TL_NUMBER_OPTIONS(X)
-#undef X
     uint64_t message; /* bytes; 0: none */
+
+    /* As in struct tl_launch (ahbm/options.h). */
+    TL_OPTION_FIELDS
+
     const char **own; /* "NAME=VALUE" of kernels' own options, in the order given (own_options.h) */
     uint32_t own_count;
     char *own_text; /* the same, separated by commas; NULL: none was given */

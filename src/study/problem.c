@@ -187,7 +187,7 @@ static void set_placement(struct problem *problem)
     launch->one_pe = placement & TL_PLACE_ONE_PE;
 }
 
-static void set_form(struct problem *problem, const struct study_options *options)
+static void set_options(struct problem *problem, const struct study_options *options)
 {
     struct tl_launch *launch = &problem->launch;
 #define X(ID, field, ...) launch->field = options->field;
@@ -210,7 +210,7 @@ void problem_init(struct problem *problem, const struct machine_params *params,
     set_geometry(problem);
     set_model(problem, options, context);
     set_placement(problem);
-    set_form(problem, options);
+    set_options(problem, options);
     own_values(problem->kernel, options, problem->launch.own, &ignored);
     kernel_choose(problem->kernel, &problem->launch);
 }

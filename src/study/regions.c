@@ -1,5 +1,7 @@
 #include "study/regions.h"
 
+#include <inttypes.h>
+
 #include "kernels/registry.h"
 
 static uint32_t kv_heads(const struct problem *problem)
@@ -51,6 +53,78 @@ uint32_t problem_find(const struct problem *problem, uint32_t request, uint32_t 
 uint32_t problem_batches(const struct problem *problem)
 {
     return (problem->groups + kv_heads(problem) - 1) / kv_heads(problem);
+}
+
+/* Looks at what the layout of one PE shows, up to the first fault. */
+struct inspector {
+    struct tl_visitor visitor;
+    const struct tl_launch *launch;
+    const char *fault; /* NULL: none */
+    struct tl_region region;
+    uint32_t count; /* regions before it */
+};
+
+/* first + (count - 1) * step, UINT64_MAX when that is too large; `count` is not 0. */
+static uint64_t last_of(uint64_t first, uint64_t count, uint64_t step)
+{
+    uint64_t last;
+    if (__builtin_mul_overflow(count - 1, step, &last) ||
+        __builtin_add_overflow(first, last, &last))
+        return UINT64_MAX;
+    return last;
+}
+
+static const char *fault_of(const struct tl_launch *launch, const struct tl_region *region)
+{
+    uint64_t row_bytes = (uint64_t)launch->head_dim * VALUE_BYTES, end;
+    bool keys = region->tensor == TL_TENSOR_K || region->tensor == TL_TENSOR_V;
+    if (region->tensor == TL_DATA)
+        return NULL;
+    if (!keys && region->tensor != TL_TENSOR_Q && region->tensor != TL_TENSOR_O)
+        return "no such tensor";
+    if (region->request >= launch->batch)
+        return "no such request";
+    if (region->rows == 0 || region->rows_per_head == 0)
+        return "no rows";
+    if (last_of(region->head, (region->rows - 1) / region->rows_per_head + 1, region->head_step) >=
+        (keys ? 1 : launch->group_heads))
+        return "no such head";
+    uint64_t tokens = region->rows < region->rows_per_head ? region->rows : region->rows_per_head;
+    if (last_of(region->token, tokens, region->token_step) >=
+        (keys ? tl_context(launch, region->request) : launch->query_len))
+        return "no such token";
+    if (__builtin_mul_overflow(region->rows + region->block, row_bytes, &end) ||
+        __builtin_add_overflow(end, region->addr, &end) || region->addr % VALUE_BYTES != 0)
+        return "no such address";
+    return NULL;
+}
+
+static void inspect(struct tl_visitor *visitor, const struct tl_region *region)
+{
+    struct inspector *inspector = (struct inspector *)visitor;
+    if (inspector->fault != NULL)
+        return;
+    inspector->fault = fault_of(inspector->launch, region);
+    inspector->region = *region;
+    inspector->count += inspector->fault == NULL;
+}
+
+bool problem_check_layout(const struct problem *problem, uint32_t group, uint32_t within,
+                          uint32_t pe, struct error *err)
+{
+    struct tl_launch launch = problem_launch(problem, group, within, pe);
+    struct inspector inspector = {.visitor = {inspect}, .launch = &launch};
+    kernel_layout(problem->kernel, &launch, &inspector.visitor);
+    const struct tl_region *region = &inspector.region;
+    if (inspector.fault == NULL)
+        return true;
+    return error_set(err, ERROR_USAGE,
+                     "kernel %s, layout of PE %u of CUBE %u of a group: region %u: %s: tensor %d, "
+                     "request %u, address %" PRIu64 ", head %u, token %" PRIu64 ", %" PRIu64
+                     " rows (ahbm/kernel.h)",
+                     problem->kernel->name, pe, within, inspector.count, inspector.fault,
+                     (int)region->tensor, region->request, region->addr, region->head,
+                     region->token, region->rows);
 }
 
 /* Maps what the layout of one PE shows. */

@@ -25,6 +25,11 @@ uint32_t problem_requests(const struct problem *problem);
 /* Batches that the groups make: ceil(groups / H_kv). */
 uint32_t problem_batches(const struct problem *problem);
 
+/* Whether all that the layout of a PE of `group` shows is part of the problem: tensors, requests,
+ * heads, tokens and addresses that there are. Otherwise ERROR_USAGE, which names the region. */
+bool problem_check_layout(const struct problem *problem, uint32_t group, uint32_t within,
+                          uint32_t pe, struct error *err);
+
 /* Maps Q, K, V and O of all PEs of CUBE `within` of `group`, as the kernel's layout shows them. */
 void problem_map(const struct problem *problem, uint32_t group, uint32_t within,
                  struct value_engine *engine);

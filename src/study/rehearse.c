@@ -3,6 +3,7 @@
 #include "pdes/core/engine.h"
 #include "study/plan.h"
 #include "study/problem.h"
+#include "study/regions.h"
 #include "study/traffic.h"
 #include "tl/rehearsal.h"
 
@@ -31,7 +32,8 @@ static bool rehearse_cube(struct tl_rehearsal *rehearsal, const struct problem *
         return true;
     for (uint32_t pe = 0; pe < problem->launch.pes && !stopped(options); pe++) {
         struct tl_program_config config = traffic_config(problem, options, group, within, cube, pe);
-        if (!tl_rehearse(rehearsal, &config, most, err))
+        if (!problem_check_layout(problem, group, within, pe, err) ||
+            !tl_rehearse(rehearsal, &config, most, err))
             return false;
     }
     return true;

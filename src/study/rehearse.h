@@ -8,11 +8,11 @@
 #include "study/options.h"
 #include "support/error.h"
 
-/* Whether the kernel of every PE of every point records; otherwise ERROR_USAGE with what the run
- * would have failed with, the same on all processes. Of a program longer than the share of
- * REHEARSE_COMMANDS that its PE has only the beginning is recorded. Collective; with NULL the
- * caller is alone, without MPI. Ended early, and true, when the options say stop. `options` must
- * have passed plan_check(). */
+/* Whether the kernel of every PE of every point records and has a layout of what there is;
+ * otherwise ERROR_USAGE with what the run would have failed with, the same on all processes. Of a
+ * program longer than the share of REHEARSE_COMMANDS that its PE has only the beginning is
+ * recorded. Collective; with NULL the caller is alone, without MPI. Ended early, and true, when the
+ * options say stop. `options` must have passed plan_check(). */
 bool rehearse(const struct comm *comm, const struct machine_params *params,
               const struct study_options *options, struct error *err);
 

@@ -77,6 +77,24 @@ refused "--kernel-option: 'page' is not NAME=VALUE" --kernel ./pages.so --kernel
 launch 1 --kernel decode,./pages.so --case 4 --kernel-option page=64 --dry-run >out 2>err ||
     fail "beside a kernel without it: $(cat err)"
 
+# A layout that shows what is not there, and a phase that is none: told before anything runs, with --verify
+# or without.
+# broken NAME TEXT SED: pages.c with one thing wrong
+broken() {
+    sed "$3" "$AHBM_SOURCE_DIR/docs/examples/pages.c" >broken.c
+    cmp -s broken.c "$AHBM_SOURCE_DIR/docs/examples/pages.c" && fail "$1: nothing was broken"
+    "$compiler" -shared -fPIC -O2 -I "$AHBM_SOURCE_DIR/include" broken.c -o broken.so -lm
+    refused "$2" --kernel ./broken.so --context 1000
+}
+broken phase "has a phase that is none: 77" 's/^    .phase = TL_PHASE_DECODE/    .phase = (enum tl_phase)77/'
+broken tensor "no such tensor: tensor 99" 's/region.tensor = TL_TENSOR_V/region.tensor = (enum tl_tensor_name)99/'
+broken request "no such request" 's/.request = request,/.request = request + 7,/'
+broken rows "no rows" 's/.rows_per_head = 1,/.rows_per_head = 0,/'
+broken head "no such head" 's/.head_step = 1,/.head_step = 9,/'
+broken token "no such token" 's/.token = page \* /.token = 1 + page * /'
+broken address "no such address" 's/.addr = launch->q_base/.addr = UINT64_MAX - 1 + launch->q_base/'
+grep -q "kernel pages, layout of PE 0 of CUBE 0 of a group: region 0: no such address: tensor 0" err || fail "$(cat err)"
+
 # V that lies elsewhere than the layout says.
 sed 's/launch->v_base + offset(launch, request, page);/launch->v_base + offset(launch, request, page ^ 1);/' \
     "$AHBM_SOURCE_DIR/docs/examples/pages.c" >wrong.c

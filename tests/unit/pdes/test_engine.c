@@ -81,7 +81,7 @@ static void open_fixture(struct fixture *fixture, uint32_t lps)
     plan.stop_at = TIME_NEVER;
     stop = 0;
     fixture->transport = transport_local_new();
-    struct engine_config config = {lps,   UNIT_BITS,   &model,        fixture->transport,
+    struct engine_config config = {lps,   UNIT_BITS,     &model, fixture->transport,
                                    &stop, QUEUE_DEFAULT, false};
     fixture->engine = engine_new(&config);
     for (uint32_t i = 0; i < lps; i++) {
@@ -200,8 +200,7 @@ static void test_process_without_lps(void)
     struct transport *transport = transport_local_new();
     transport->rank = 3;
     transport->size = 4;
-    struct engine_config config = {2,    UNIT_BITS,   &model,        transport,
-                                   NULL, QUEUE_DEFAULT, false};
+    struct engine_config config = {2, UNIT_BITS, &model, transport, NULL, QUEUE_DEFAULT, false};
     struct engine *engine = engine_new(&config);
     struct error error = {ERROR_NONE, ""};
     engine_connect(engine, 0, 1);
