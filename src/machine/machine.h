@@ -14,6 +14,7 @@
 #include "machine/parts/hbm/hbm_state.h"
 #include "machine/parts/ipcq/ipcq_state.h"
 #include "machine/parts/math/math_state.h"
+#include "machine/parts/network/mesh_state.h"
 #include "machine/parts/network/network_state.h"
 #include "machine/parts/scheduler/scheduler_state.h"
 
@@ -33,6 +34,7 @@ struct pe {
     uint64_t emissions; /* commands of the program that make something leave the CUBE */
     struct ipcq ipcq;
     struct link links[DIRECTIONS];
+    struct mesh_router *router; /* with cut-through */
 };
 
 struct cube {

@@ -70,10 +70,23 @@ struct BODY packet {
         struct {                 /* DATA, and of a CREDIT the first */
             uint64_t command;    /* of the origin: its number in the program */
             uint32_t rows, cols; /* of the whole message */
-            uint64_t dtype;
+            uint64_t dtype : 8;
+            uint64_t
+                lag_ps : 56; /* between CUBEs: its head is here, its tail comes so much later */
         } data;
         struct memory_message memory; /* ACCESS, REPLY */
     } of;
+};
+
+/* Flits of a packet of the PE mesh that come one after another into a virtual channel. */
+struct BODY burst {
+    uint32_t worm, flits;
+    uint8_t port, channel;
+    bool head; /* the packet's first */
+};
+
+struct BODY turn { /* an output port of the router may send again */
+    uint32_t port;
 };
 
 /* ---- the list ---- */
@@ -97,7 +110,10 @@ struct BODY packet {
     X(IPCQ_DRAINED, ipcq_drained, IPCQ, struct queue_message)                                      \
     X(IPCQ_PACKET, ipcq_packet, IPCQ, struct packet)                                               \
     X(PE_ROUTE, pe_route, ROUTER, struct packet)                                                   \
-    X(CUBE_ROUTE, cube_route, ROUTER, struct packet)
+    X(CUBE_ROUTE, cube_route, ROUTER, struct packet)                                               \
+    X(MESH_BURST, mesh_burst, ROUTER, struct burst)                                                \
+    X(MESH_TURN, mesh_turn, ROUTER, struct turn)                                                   \
+    X(MESH_TAIL, mesh_tail, ROUTER, struct packet)
 
 #define X(id, handler, part, body) MSG_##id,
 enum message { MACHINE_MESSAGES(X) MESSAGES };

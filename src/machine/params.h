@@ -33,6 +33,7 @@ struct machine_params {
     struct scratch_params scratch;
     struct ipcq_params ipcq;
     struct link_params link[LEVELS]; /* PE mesh, CUBE mesh, IO dies */
+    struct network_params network;
     struct {
         uint64_t host_ps;
     } launch;

@@ -77,7 +77,7 @@ bool pe_neighbour(const struct geometry *geometry, uint32_t pe, enum direction d
                   uint32_t *neighbour)
 {
     struct position position = grid_position(geometry->pes, pe);
-    if (!grid_step(geometry->pes, &position, direction, false))
+    if (!grid_step(geometry->pes, &position, direction, geometry->pe_torus))
         return false;
     *neighbour = grid_index(geometry->pes, position);
     return true;
@@ -99,7 +99,7 @@ bool sip_neighbour(const struct geometry *geometry, uint32_t cube, enum directio
 {
     uint32_t per_sip = grid_size(geometry->cubes), sip = cube / per_sip;
     struct position position = {sip % geometry->sips.columns, sip / geometry->sips.columns};
-    if (!grid_step(geometry->sips, &position, direction, false))
+    if (!grid_step(geometry->sips, &position, direction, geometry->sip_torus))
         return false;
     *neighbour = (position.y * geometry->sips.columns + position.x) * per_sip + cube % per_sip;
     return true;

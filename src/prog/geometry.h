@@ -27,7 +27,9 @@ struct geometry {
     struct grid sips;  /* of the system */
     struct grid cubes; /* of a SIP */
     struct grid pes;   /* of a CUBE */
-    bool cube_torus;
+    bool cube_torus;   /* else a mesh */
+    bool pe_torus;
+    bool sip_torus;
 };
 
 static inline uint32_t grid_size(struct grid grid)
@@ -48,8 +50,8 @@ struct position cube_position(const struct geometry *geometry, uint32_t cube);
 /* One step in `direction`; false when it leaves the grid (`wrap` false). */
 bool grid_step(struct grid grid, struct position *position, enum direction direction, bool wrap);
 
-/* The PE next to `pe` in its CUBE; the CUBE next to `cube` in its SIP (over a wrap link of a
- * torus); the CUBE of equal index in the neighbouring SIP. False when there is none. */
+/* The PE next to `pe` in its CUBE; the CUBE next to `cube` in its SIP; the CUBE of equal index in
+ * the neighbouring SIP; on a torus also over a wrap link. False when there is none. */
 bool pe_neighbour(const struct geometry *geometry, uint32_t pe, enum direction direction,
                   uint32_t *neighbour);
 bool cube_neighbour(const struct geometry *geometry, uint32_t cube, enum direction direction,

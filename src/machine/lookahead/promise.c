@@ -18,7 +18,8 @@ static uint64_t arrival(const struct cube *cube, const struct pe *pe, uint32_t q
 {
     if (departure.time == TIME_NEVER)
         return TIME_NEVER;
-    return network_least(cube, ipcq_link(pe, queue), departure.time, departure.bytes);
+    return network_least(cube, ipcq_link(pe, queue), departure.time, departure.bytes,
+                         ipcq_passes(pe, queue));
 }
 
 /* The next packet of sends that the CPU has issued: of the copy in progress, or of one that begins
@@ -77,8 +78,10 @@ static uint64_t leaving_time(const struct forecast *forecast, uint32_t pe,
                              const struct emission *emission, uint64_t issued)
 {
     uint64_t begin = time_max(issued, packet_time(forecast->lookahead, pe, emission));
-    return network_least(forecast->cube, ipcq_link(cube_pe(forecast->cube, pe), emission->queue),
-                         time_add_saturated(begin, emission->leave_ps), emission->link_bytes);
+    const struct pe *sender = cube_pe(forecast->cube, pe);
+    return network_least(forecast->cube, ipcq_link(sender, emission->queue),
+                         time_add_saturated(begin, emission->leave_ps), emission->link_bytes,
+                         ipcq_passes(sender, emission->queue));
 }
 
 /* The least over the PE's emissions: one that comes later in the program may arrive first, as a

@@ -101,7 +101,7 @@ static inline struct group *group_new(const struct tl_launch *launch, tl_kernel 
     group->share_bytes = share_bytes;
     group->grid = (struct grid){launch->cube_columns, launch->cube_rows};
     group->geometry =
-        (struct geometry){{1, 1}, {4, 4}, {launch->pe_columns, launch->pe_rows}, false};
+        (struct geometry){{1, 1}, {4, 4}, {launch->pe_columns, launch->pe_rows}, false, false, false};
     group->pes = memory_new(group_size(group), sizeof *group->pes);
     for (uint32_t cube = 0; cube < launch->group_cubes; cube++)
         for (uint32_t pe = 0; pe < launch->pes; pe++)

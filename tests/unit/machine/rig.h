@@ -101,7 +101,7 @@ struct rig {
 static inline struct machine_params rig_params(uint32_t cube_columns, uint32_t cube_rows)
 {
     struct machine_params p = {
-        .geometry = {{1, 1}, {cube_columns, cube_rows}, {4, 2}, false},
+        .geometry = {{1, 1}, {cube_columns, cube_rows}, {4, 2}, false, false, false},
         .model = {64, 8, 128, 80},
         .sched = {32, 64, 32, 8, 4},
         .dma = {0, 0, 1, 64, 4096, 8},

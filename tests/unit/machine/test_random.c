@@ -36,11 +36,11 @@ static struct rate some_rate(uint64_t *state)
 static void some_geometry(uint64_t *state, struct geometry *geometry)
 {
     static const struct geometry choices[] = {
-        {{1, 1}, {2, 2}, {2, 2}, false}, {{1, 1}, {2, 2}, {4, 2}, true},
-        {{1, 1}, {4, 1}, {2, 1}, true},  {{2, 1}, {2, 1}, {2, 2}, false},
-        {{2, 2}, {1, 1}, {2, 1}, false}, {{1, 2}, {1, 2}, {4, 2}, false},
-        {{1, 1}, {2, 1}, {2, 1}, true},  {{1, 1}, {3, 3}, {2, 1}, true},
-        {{1, 1}, {2, 1}, {4, 4}, false}, {{3, 1}, {2, 1}, {1, 1}, false},
+        {{1, 1}, {2, 2}, {2, 2}, false, false, false}, {{1, 1}, {2, 2}, {4, 2}, true, false, false},
+        {{1, 1}, {4, 1}, {2, 1}, true, false, false},  {{2, 1}, {2, 1}, {2, 2}, false, false, false},
+        {{2, 2}, {1, 1}, {2, 1}, false, false, false}, {{1, 2}, {1, 2}, {4, 2}, false, false, false},
+        {{1, 1}, {2, 1}, {2, 1}, true, false, false},  {{1, 1}, {3, 3}, {2, 1}, true, false, false},
+        {{1, 1}, {2, 1}, {4, 4}, false, false, false}, {{3, 1}, {2, 1}, {1, 1}, false, false, false},
     };
     *geometry = choices[draw(state, sizeof choices / sizeof *choices)];
 }

@@ -2,8 +2,8 @@
 #include "../check.h"
 #include "prog/geometry.h"
 
-static const struct geometry plain = {{2, 2}, {4, 4}, {4, 2}, false};
-static const struct geometry torus = {{2, 2}, {5, 3}, {4, 2}, true};
+static const struct geometry plain = {{2, 2}, {4, 4}, {4, 2}, false, false, false};
+static const struct geometry torus = {{2, 2}, {5, 3}, {4, 2}, true, false, false};
 
 /* Rows `5 7 3 1` and `4 6 2 0`, as the design has them. */
 static void test_numbering(void)

@@ -173,6 +173,7 @@ static void test_faster_parts(void)
         "pe_link.bandwidth_gbps=1024",
         "cube_link.latency_ns=0.001",
         "pe_link.latency_ns=0.001",
+        "pe_router.latency_ns=0",
         "cpu.issue_composite_ns=0",
         "cpu.issue_math_ns=0",
         "cpu.issue_load_ns=0",

@@ -47,9 +47,9 @@ static void check_tiling(const struct geometry *geometry, uint32_t cubes)
 static void test_tiling(void)
 {
     static const struct geometry machines[] = {
-        {{1, 1}, {4, 4}, {4, 2}, false}, {{2, 2}, {4, 4}, {4, 2}, true},
-        {{3, 1}, {5, 3}, {4, 2}, false}, {{1, 1}, {4, 2}, {4, 2}, false},
-        {{1, 2}, {9, 7}, {2, 2}, false},
+        {{1, 1}, {4, 4}, {4, 2}, false, false, false}, {{2, 2}, {4, 4}, {4, 2}, true, false, false},
+        {{3, 1}, {5, 3}, {4, 2}, false, false, false}, {{1, 1}, {4, 2}, {4, 2}, false, false, false},
+        {{1, 2}, {9, 7}, {2, 2}, false, false, false},
     };
     static const uint32_t groups[][3] = {
         {16, 4, 2}, {64, 16, 8}, {45, 6, 3}, {8, 2, 1}, {126, 24, 12}};

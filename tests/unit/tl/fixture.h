@@ -10,7 +10,7 @@
 
 enum { FIXTURE_SCRATCH = 1 << 20, FIXTURE_SHARE = 1 << 24 };
 
-static const struct geometry fixture_geometry = {{1, 1}, {4, 4}, {4, 2}, false};
+static const struct geometry fixture_geometry = {{1, 1}, {4, 4}, {4, 2}, false, false, false};
 
 /* PE 2, at (2, 1) of its CUBE; CUBE 3 of the group, at (2, 0): CUBE 2 of the system. */
 static inline struct tl_program_config fixture_config(tl_kernel *kernel, uint32_t record_ahead)

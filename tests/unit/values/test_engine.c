@@ -29,7 +29,7 @@ static void map_inputs(struct value_engine *engine)
 /* Runs `kernel` on PE 0 and copies `elements` f32 from where it stores them. */
 static void run(tl_kernel *kernel, float *out, size_t elements)
 {
-    static const struct geometry geometry = {{1, 1}, {1, 1}, {PES, 1}, false};
+    static const struct geometry geometry = {{1, 1}, {1, 1}, {PES, 1}, false, false, false};
     struct value_source *source = generator_new(11, DIM);
     struct value_config config = {PES, 1 << 20, source};
     struct value_engine *engine = value_engine_new(&config);

@@ -79,6 +79,11 @@ uint32_t ipcq_link(const struct pe *pe, uint32_t queue)
     return pe->ipcq.queue[queue].link;
 }
 
+bool ipcq_passes(const struct pe *pe, uint32_t queue)
+{
+    return pe->ipcq.queue[queue].passes;
+}
+
 uint64_t ipcq_received(const struct pe *pe, uint32_t queue)
 {
     return pe->ipcq.queue[queue].received;

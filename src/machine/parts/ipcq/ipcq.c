@@ -265,7 +265,8 @@ static void init_queue(struct cube *cube, uint32_t pe, enum queue_id id)
     fifo_init(&queue->sends, (uint32_t)params->ipcq.queue_commands);
     fifo_init(&queue->recvs, (uint32_t)params->ipcq.queue_commands);
     if (peer.cube != cube->id)
-        route_next(&params->geometry, cube->id, peer.cube, &queue->link);
+        queue->passes =
+            route_next(&params->geometry, cube->id, peer.cube, &queue->link) != peer.cube;
 }
 
 static void init(struct cube *cube, uint32_t pe)

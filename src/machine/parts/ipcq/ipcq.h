@@ -63,7 +63,8 @@ uint64_t ipcq_drain_end(const struct pe *pe, uint32_t queue);
  * copies of all fragments, the last one's way and its drain. */
 uint64_t ipcq_passage_least(const struct machine_params *params, uint64_t bytes);
 
-uint32_t ipcq_link(const struct pe *pe, uint32_t queue);     /* the first link on the way out */
+uint32_t ipcq_link(const struct pe *pe, uint32_t queue); /* the first link on the way out */
+bool ipcq_passes(const struct pe *pe, uint32_t queue);   /* the CUBE at its end, going further */
 uint64_t ipcq_received(const struct pe *pe, uint32_t queue); /* receives that have ended */
 bool ipcq_has_peer(const struct pe *pe, uint32_t queue);
 uint32_t ipcq_peer_pe(const struct pe *pe, uint32_t queue); /* the PE at the other end */

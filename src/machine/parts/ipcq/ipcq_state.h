@@ -22,6 +22,7 @@ struct ipcq_queue {
     uint32_t arrived_first, arrived_count, arrived_room;
     uint32_t peer; /* IPCQ unit at the other end; NO_PEER */
     uint32_t link; /* to another CUBE: the first one on the way */
+    bool passes;   /* other CUBEs on the way */
     uint32_t credits;
     uint64_t copy_end_ps;  /* of the copy in progress; 0: none */
     uint64_t drain_end_ps; /* of the drain in progress; 0: none */

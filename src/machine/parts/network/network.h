@@ -5,6 +5,7 @@
 #ifndef AHBM_MACHINE_NETWORK_H
 #define AHBM_MACHINE_NETWORK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "prog/op.h"
@@ -12,6 +13,15 @@
 
 struct cube;
 struct machine_params;
+
+/* How packets go over links: as a whole, or the head on before the tail has come. */
+enum { NETWORK_VCS_MAX = 16 };
+struct network_params {
+    bool cut_through;                        /* else store and forward */
+    uint64_t router_ps[LEVELS];              /* from a link's end to the next link */
+    uint64_t width_bytes[LEVELS];            /* of a flit; cut-through: packets are whole flits */
+    uint64_t virtual_channels, buffer_flits; /* of an input port of the PE mesh; of one of them */
+};
 
 /* A link or port: FIFO occupancy of bytes * rate, then latency. */
 struct link_params {
@@ -32,13 +42,15 @@ struct cube_link_stats {
     uint64_t bytes[CUBE_LINKS];
     uint64_t packets[CUBE_LINKS];
     uint64_t wait_max_ps[CUBE_LINKS]; /* longest wait of a packet for the link */
+    uint64_t waiting_max[CUBE_LINKS]; /* most bytes that wait for it, the last packet's included */
 };
 
 /* ---- bounds, for promises ---- */
 
 /* A time before which `bytes` that reach a link of the CUBE at `time` or later are not at its other
- * end: links serve in order. */
-uint64_t network_least(const struct cube *cube, uint32_t link, uint64_t time, uint64_t bytes);
+ * end: links serve in order. `passes`: they go on from there, which their head may do. */
+uint64_t network_least(const struct cube *cube, uint32_t link, uint64_t time, uint64_t bytes,
+                       bool passes);
 
 /* The least time that anything spends on the way out of a CUBE, and on a hop of the PE mesh. */
 uint64_t network_least_flight(const struct machine_params *params);

@@ -8,7 +8,7 @@
 
 struct link {
     struct server server;
-    uint64_t bytes, packets, wait_max_ps;
+    uint64_t bytes, packets, wait_max_ps, waiting_max;
 };
 
 /* Sends a packet from unit `from` of this CUBE to the network, at `time`. `packet` is complete but

@@ -9,7 +9,7 @@ static uint32_t next_sip(const struct geometry *geometry, uint32_t cube, uint32_
     uint32_t next, columns = geometry->sips.columns;
     struct position from = {sip % columns, sip / columns};
     struct position goal = {to_sip % columns, to_sip / columns};
-    enum direction direction = grid_route(geometry->sips, from, goal, false);
+    enum direction direction = grid_route(geometry->sips, from, goal, geometry->sip_torus);
     *link = DIRECTIONS + (uint32_t)direction;
     if (!sip_neighbour(geometry, cube, direction, &next))
         error_bug("no SIP to the side %d of SIP %u", direction, sip);

@@ -19,9 +19,13 @@ static const struct key_row keys[] = {
      "columns of PEs in a CUBE", "seed: 8 PEs in a CUBE"},
     {"topology.pes_y", KEY_COUNT, KEY_AT(geometry.pes.rows), "1", "120", "2",
      "rows of PEs in a CUBE", "seed: 8 PEs in a CUBE"},
+    {"topology.pe_network", KEY_CHOICE, KEY_AT(geometry.pe_torus), "mesh", "torus", "mesh",
+     "network of the PEs in a CUBE; a torus adds wrap links", "seed: a mesh of 2 x 4 PEs"},
     {"topology.cube_network", KEY_CHOICE, KEY_AT(geometry.cube_torus), "mesh", "torus", "mesh",
      "network of the CUBEs in a SIP; a torus adds wrap links",
      "assumption: no default kernel needs a wrap link"},
+    {"topology.sip_network", KEY_CHOICE, KEY_AT(geometry.sip_torus), "mesh", "torus", "mesh",
+     "network of the SIPs; a torus adds wrap links", "assumption: no default kernel needs a wrap link"},
 
     {"model.query_heads", KEY_COUNT, KEY_AT(model.query_heads), "1", "65536", "64",
      "query heads of the attention layer", "seed: Llama-3-70B"},
