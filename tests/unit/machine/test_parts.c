@@ -27,6 +27,12 @@ static struct machine_params random_params(uint64_t *seed)
     for (int level = 0; level < LEVELS; level++)
         params.link[level] = (struct link_params){
             {1 + hash_next(seed) % 50, 1 + hash_next(seed) % 9}, 1 + hash_next(seed) % 1000};
+    params.network.cut_through = hash_next(seed) % 2;
+    for (int level = 0; level < LEVELS; level++) {
+        params.network.router_ps[level] = hash_next(seed) % 1000;
+        params.network.width_bytes[level] = 1 + hash_next(seed) % 300;
+    }
+    params.network.virtual_channels = params.network.buffer_flits = 2;
     return params;
 }
 

@@ -67,6 +67,21 @@ static void some_extremes(uint64_t *state, struct machine_params *p)
             p->link[level].rate = ports[draw(state, 2)];
 }
 
+/* Half of the machines cut through, on meshes and tori, with buffers as small as a flit. */
+static void some_network(uint64_t *state, struct machine_params *p)
+{
+    struct network_params *network = &p->network;
+    p->geometry.pe_torus = maybe(state, 2);
+    p->geometry.sip_torus = maybe(state, 2);
+    network->cut_through = maybe(state, 2);
+    network->virtual_channels = 2 + draw(state, 4);
+    network->buffer_flits = 1 + draw(state, 12);
+    for (int level = 0; level < LEVELS; level++) {
+        network->router_ps[level] = cost(state, 3000);
+        network->width_bytes[level] = 1u << draw(state, 9);
+    }
+}
+
 static struct machine_params some_machine(uint64_t *state)
 {
     struct machine_params p = rig_params(2, 2);
@@ -103,6 +118,7 @@ static struct machine_params some_machine(uint64_t *state)
         p.link[level].latency_ps = 1 + cost(state, 20000);
     }
     some_extremes(state, &p);
+    some_network(state, &p);
     return p;
 }
 

@@ -209,11 +209,16 @@ static void want_no_more(struct output *output, uint32_t input, uint32_t channel
     output->waiting--;
 }
 
-/* The free channel with the most credits among [first, end); NO_CHANNEL: none. */
-static uint32_t free_channel(struct output *output, uint32_t first, uint32_t end, uint64_t buffer,
-                             uint64_t now)
+/* The free channel with the most credits among [first, end); NO_CHANNEL: none. Messages of a queue
+ * pair must stay in order, so they all take one channel, which may not be free. */
+static uint32_t free_channel(struct output *output, const struct packet *packet, uint32_t first,
+                             uint32_t end, uint64_t buffer, uint64_t now)
 {
     uint32_t best = NO_CHANNEL;
+    if (packet->kind == PACKET_DATA) {
+        first += (unit_pe(packet->origin) + packet->queue) % (end - first);
+        end = first + 1;
+    }
     for (uint32_t i = first; i < end; i++) {
         struct far_channel *far = &output->far[i];
         take_credits(far, buffer, now);
@@ -256,7 +261,7 @@ static bool may_send(struct lp *lp, struct cube *cube, uint32_t pe, uint32_t por
         const struct worm *worm = worm_at(cube, channel->parts[channel->first].worm);
         channels_of(params, pe, input, number, port, unit_pe(worm->packet.destination), &first,
                     &end);
-        far = free_channel(output, first, end, buffer, lp->now);
+        far = free_channel(output, &worm->packet, first, end, buffer, lp->now);
         if (far == NO_CHANNEL)
             return false;
     }
@@ -386,8 +391,8 @@ static bool send_from_queue(struct lp *lp, struct cube *cube, uint32_t pe, uint6
     const struct worm *worm = worm_at(cube, index);
     bool head = far == NO_CHANNEL;
     if (head)
-        far = free_channel(output, 0, (uint32_t)network->virtual_channels, network->buffer_flits,
-                           lp->now);
+        far = free_channel(output, &worm->packet, 0, (uint32_t)network->virtual_channels,
+                           network->buffer_flits, lp->now);
     if (far == NO_CHANNEL)
         return false;
     uint32_t flits = (uint32_t)time_min(worm->flits - router->queue_sent,
