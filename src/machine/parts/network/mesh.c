@@ -8,6 +8,7 @@
 #include "machine/parts/network/mesh.h"
 
 #include "machine/machine.h"
+#include "machine/parts/network/mesh_route.h"
 #include "support/memory.h"
 
 /* A credit is made and read, a cycle each. */
@@ -73,76 +74,6 @@ static void leave(struct lp *lp, struct cube *cube, uint32_t from, uint32_t inde
     lp_forward(lp, worm->payload, mesh_tail_send(lp, from, to, time, worm->packet));
     worm->next = first->free_worm;
     first->free_worm = index;
-}
-
-/* ---- routes ---- */
-
-static uint32_t output_to(const struct geometry *geometry, uint32_t here, uint32_t there)
-{
-    if (here == there)
-        return MESH_PE;
-    return grid_route(geometry->pes, grid_position(geometry->pes, here),
-                      grid_position(geometry->pes, there), geometry->pe_torus);
-}
-
-/* The router and the input at the other end of an output's link. */
-static uint32_t far_end(const struct geometry *geometry, uint32_t here, uint32_t output,
-                        uint32_t *input)
-{
-    uint32_t next = here;
-    *input = MESH_PE;
-    if (output == MESH_ENTRY)
-        return here;
-    *input = direction_opposite((enum direction)output);
-    if (!pe_neighbour(geometry, here, (enum direction)output, &next))
-        error_bug("no PE to the side %u of PE %u", output, here);
-    return next;
-}
-
-/* Whether a step or way from `from` to `to` in this direction crosses the ring's wrap link. */
-static bool wraps(enum direction direction, struct position from, struct position to)
-{
-    switch (direction) {
-    case DIR_N:
-        return to.y > from.y;
-    case DIR_S:
-        return to.y < from.y;
-    case DIR_E:
-        return to.x < from.x;
-    default:
-        return to.x > from.x;
-    }
-}
-
-static bool is_vertical(uint32_t port)
-{
-    return port == DIR_N || port == DIR_S;
-}
-
-/* The channels of the next buffer that a packet may take: [*first, *end). On a torus those of the
- * lower half until the wrap link of the ring, of the upper half from it on; a packet that does not
- * cross it stays in the half that it began in. */
-static void channels_of(const struct machine_params *params, uint32_t here, uint32_t input,
-                        uint32_t channel, uint32_t output, uint32_t there, uint32_t *first,
-                        uint32_t *end)
-{
-    const struct geometry *geometry = &params->geometry;
-    uint32_t channels = (uint32_t)params->network.virtual_channels, half = channels / 2, port;
-    *first = 0;
-    *end = channels;
-    if (!geometry->pe_torus || output >= DIRECTIONS)
-        return;
-    struct position at = grid_position(geometry->pes, here);
-    struct position next = grid_position(geometry->pes, far_end(geometry, here, output, &port));
-    struct position goal = grid_position(geometry->pes, there);
-    bool inside = input < DIRECTIONS && is_vertical(input) == is_vertical(output);
-    bool upper = inside && channel >= half;
-    if (wraps((enum direction)output, at, next))
-        upper = true;
-    else if (!inside && !wraps((enum direction)output, at, goal))
-        return;
-    *first = upper ? half : 0;
-    *end = upper ? channels : half;
 }
 
 /* ---- credits ---- */
@@ -251,6 +182,7 @@ static bool may_send(struct lp *lp, struct cube *cube, uint32_t pe, uint32_t por
     uint32_t first, end, far = channel->channel;
     if (router->input_free_at[input] > lp->now) {
         *wake = time_min(*wake, router->input_free_at[input]);
+        candidate->flits = NO_WORM;
         return false;
     }
     *candidate =
@@ -259,8 +191,8 @@ static bool may_send(struct lp *lp, struct cube *cube, uint32_t pe, uint32_t por
         return true;
     if (far == NO_CHANNEL) {
         const struct worm *worm = worm_at(cube, channel->parts[channel->first].worm);
-        channels_of(params, pe, input, number, port, unit_pe(worm->packet.destination), &first,
-                    &end);
+        mesh_channels(params, pe, input, number, port, unit_pe(worm->packet.destination), &first,
+                      &end);
         far = free_channel(output, &worm->packet, first, end, buffer, lp->now);
         if (far == NO_CHANNEL)
             return false;
@@ -288,8 +220,16 @@ static bool choose(struct lp *lp, struct cube *cube, uint32_t pe, uint32_t port,
         i += skip;
         if (i > all)
             break;
+        candidate->flits = 0;
         if (may_send(lp, cube, pe, port, input, at % NETWORK_VCS_MAX + skip, candidate, wake))
             return true;
+        if (candidate->flits == NO_WORM && !output->lost) {
+            uint64_t cycle = cycles_ps(cube->params, 1);
+            uint64_t rest = router_of(cube, pe)->input_free_at[input] - lp->now;
+            output->lost = true;
+            *wake = lp->now + pieces_of(rest, 2 * cycle) * cycle;
+            return false;
+        }
     }
     return false;
 }
@@ -301,7 +241,7 @@ static void next_part(struct cube *cube, uint32_t pe, uint32_t input, uint32_t n
     struct channel *channel = &router->channel[input][number];
     const struct worm *worm = worm_at(cube, channel->parts[channel->first].worm);
     channel->port =
-        (uint8_t)output_to(&cube->params->geometry, pe, unit_pe(worm->packet.destination));
+        (uint8_t)mesh_output(&cube->params->geometry, pe, unit_pe(worm->packet.destination));
     channel->channel = NO_CHANNEL;
     if (channel->parts[channel->first].ready > 0)
         want(router, input, number);
@@ -311,7 +251,7 @@ static void send_burst(struct lp *lp, struct cube *cube, uint32_t pe, uint32_t p
                        struct burst burst)
 {
     uint32_t input;
-    uint32_t to = far_end(&cube->params->geometry, pe, port, &input);
+    uint32_t to = mesh_far_end(&cube->params->geometry, pe, port, &input);
     uint64_t time = port == MESH_ENTRY ? lp->now : time_add(lp->now, hop_ps(cube->params));
     burst.port = (uint8_t)input;
     mesh_burst_send(lp, unit_of(lp->id, pe, UNIT_ROUTER), unit_of(lp->id, to, UNIT_ROUTER), time,
@@ -357,6 +297,7 @@ static void send_from_channel(struct lp *lp, struct cube *cube, uint32_t pe, uin
     bool last = advance(output, candidate->far, flits, part->sent + flits == worm->flits);
     channel->channel = (uint8_t)candidate->far;
     router->input_free_at[candidate->input] = end;
+    output->lost = false;
     output->last = candidate->input * NETWORK_VCS_MAX + candidate->channel;
     part->sent += flits;
     part->ready -= flits;
@@ -510,8 +451,8 @@ static bool walk(struct lp *lp, struct cube *cube, uint32_t pe, const struct wor
         if (port == MESH_PE)
             return true;
         time = time_add(time, port == MESH_ENTRY ? 0 : hop_ps(params));
-        pe = far_end(&params->geometry, pe, port, &input);
-        port = output_to(&params->geometry, pe, there);
+        pe = mesh_far_end(&params->geometry, pe, port, &input);
+        port = mesh_output(&params->geometry, pe, there);
     }
 }
 
@@ -542,80 +483,4 @@ void mesh_inject(struct lp *lp, const struct event *event)
     router->queue_last = index;
     router->output[MESH_ENTRY].waiting = 1;
     serve(lp, cube, pe, MESH_ENTRY);
-}
-
-/* ---- the part ---- */
-
-static uint64_t blocks_bytes(const struct machine_params *params)
-{
-    uint64_t channels = params->network.virtual_channels, buffer = params->network.buffer_flits;
-    return (MESH_OUTPUTS - 1) * channels *
-               (sizeof(struct far_channel) + buffer * sizeof(struct credit)) +
-           MESH_INPUTS * channels *
-               (sizeof(struct channel) + (buffer + 1) * sizeof(struct worm_part));
-}
-
-uint64_t mesh_memory(const struct machine_params *params)
-{
-    if (!params->network.cut_through)
-        return 0;
-    return part_block(1, sizeof(struct mesh_router)) + blocks_bytes(params);
-}
-
-static void init_output(const struct machine_params *params, struct output *output,
-                        struct server *server, bool bounded)
-{
-    uint64_t channels = params->network.virtual_channels, buffer = params->network.buffer_flits;
-    output->server = server;
-    output->turn_at = TIME_NEVER;
-    if (!bounded)
-        return;
-    output->far = memory_new(channels, sizeof *output->far);
-    for (uint64_t i = 0; i < channels; i++) {
-        output->far[i].coming = memory_new(buffer, sizeof *output->far[i].coming);
-        output->far[i].credits = (uint32_t)buffer;
-    }
-}
-
-void mesh_init(struct cube *cube, uint32_t number)
-{
-    const struct machine_params *params = cube->params;
-    uint64_t channels = params->network.virtual_channels, buffer = params->network.buffer_flits;
-    if (!params->network.cut_through)
-        return;
-    struct pe *pe = &cube->pe[number];
-    struct mesh_router *router = memory_new(1, sizeof *router);
-    pe->router = router;
-    router->channels = (uint32_t)channels;
-    router->queue_first = router->queue_last = router->free_worm = NO_WORM;
-    router->queue_channel = NO_CHANNEL;
-    for (uint32_t i = 0; i < DIRECTIONS; i++)
-        init_output(params, &router->output[i], &pe->links[i].server, true);
-    init_output(params, &router->output[MESH_PE], &router->to_pe, false);
-    init_output(params, &router->output[MESH_ENTRY], &router->from_pe, true);
-    for (uint32_t i = 0; i < MESH_INPUTS; i++) {
-        router->channel[i] = memory_new(channels, sizeof *router->channel[i]);
-        for (uint64_t k = 0; k < channels; k++)
-            router->channel[i][k].parts =
-                memory_new(buffer + 1, sizeof *router->channel[i][k].parts);
-    }
-}
-
-void mesh_fini(struct pe *pe)
-{
-    struct mesh_router *router = pe->router;
-    if (router == NULL)
-        return;
-    for (uint32_t i = 0; i < MESH_OUTPUTS; i++) {
-        for (uint32_t k = 0; router->output[i].far != NULL && k < router->channels; k++)
-            memory_free(router->output[i].far[k].coming);
-        memory_free(router->output[i].far);
-    }
-    for (uint32_t i = 0; i < MESH_INPUTS; i++) {
-        for (uint32_t k = 0; k < router->channels; k++)
-            memory_free(router->channel[i][k].parts);
-        memory_free(router->channel[i]);
-    }
-    memory_free(router->worms);
-    memory_free(router);
 }
