@@ -146,7 +146,7 @@ static uint32_t free_channel(struct output *output, const struct packet *packet,
                              uint32_t end, uint64_t buffer, uint64_t now)
 {
     uint32_t best = NO_CHANNEL;
-    if (packet->kind == PACKET_DATA) {
+    if (packet->kind == PACKET_DATA && first < end) {
         first += (unit_pe(packet->origin) + packet->queue) % (end - first);
         end = first + 1;
     }
