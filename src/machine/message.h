@@ -97,7 +97,8 @@ struct BODY packet {
     X(IPCQ_DRAINED, ipcq_drained, IPCQ, struct queue_message)                                      \
     X(IPCQ_PACKET, ipcq_packet, IPCQ, struct packet)                                               \
     X(PE_ROUTE, pe_route, ROUTER, struct packet)                                                   \
-    X(CUBE_ROUTE, cube_route, ROUTER, struct packet)
+    X(CUBE_ROUTE, cube_route, ROUTER, struct packet)                                               \
+    X(HBM_WAKE, hbm_wake, HBM, struct nothing)
 
 #define X(id, handler, part, body) MSG_##id,
 enum message { MACHINE_MESSAGES(X) MESSAGES };

@@ -23,7 +23,8 @@ static void refresh_all(const struct dram *dram, struct dram_channel *channel)
     for (uint32_t i = 0; i < dram->banks; i++) {
         const struct dram_bank *bank = &channel->bank[i];
         bool open = bank->row != DRAM_NO_ROW;
-        start = time_max(start, open ? bank->pre_ok : bank->act_ok - time_min(bank->act_ok, dram->rp));
+        start =
+            time_max(start, open ? bank->pre_ok : bank->act_ok - time_min(bank->act_ok, dram->rp));
         closing = open ? dram->rp : closing;
     }
     uint64_t end = start + closing + dram->rfc;
@@ -87,13 +88,10 @@ static uint64_t refresh_limit(const struct dram *dram, const struct dram_channel
 
 /* ---- rows ---- */
 
-static uint64_t activate_after(const struct dram *dram, const struct dram_channel *channel,
-                               uint64_t now)
+static uint64_t activate_after(const struct dram_channel *channel, uint64_t now)
 {
-    uint32_t at = channel->window_at;
-    uint64_t time = time_max(now, channel->row_bus);
-    time = time_max(time, channel->window[(at + DRAM_WINDOW - 1) % DRAM_WINDOW] + dram->rrd);
-    return time_max(time, channel->window[at] + dram->faw);
+    uint64_t time = time_max(time_max(now, channel->row_bus), channel->window[channel->window_at]);
+    return time_max(time, channel->after_activate);
 }
 
 /* A row that the policy closes as soon as it may be has been closed by `now`. */
@@ -124,13 +122,12 @@ static struct plan plan_burst(const struct dram *dram, const struct dram_channel
         uint64_t ready = bank->act_ok;
         if (plan.conflict)
             ready = time_max(ready, time_max(now, bank->pre_ok) + dram->rp);
-        plan.act = time_max(activate_after(dram, channel, now), ready);
+        plan.act = time_max(activate_after(channel, now), ready);
         plan.column = plan.act + rcd;
     }
     plan.column = time_max(plan.column, channel->chain[number % dram->groups]);
     if (write != channel->last_write && channel->last_end > 0)
-        plan.column = time_max(plan.column,
-                               channel->last_end + (write ? dram->rtw : dram->wtr));
+        plan.column = time_max(plan.column, channel->last_end + (write ? dram->rtw : dram->wtr));
     return plan;
 }
 
@@ -140,8 +137,9 @@ static void open_row(const struct dram *dram, struct dram_channel *channel, uint
                      uint64_t row, const struct plan *plan, uint64_t now)
 {
     struct dram_bank *bank = &channel->bank[number];
-    uint64_t asked = activate_after(dram, channel, now);
-    channel->window[channel->window_at] = asked;
+    uint64_t asked = activate_after(channel, now);
+    channel->window[channel->window_at] = asked + dram->faw;
+    channel->after_activate = asked + dram->rrd;
     channel->window_at = (channel->window_at + 1) % DRAM_WINDOW;
     channel->row_bus = asked + dram->bus_act + (plan->conflict ? dram->bus_pre : 0);
     channel->stats.activates++;
@@ -165,10 +163,13 @@ static void add_gap(const struct dram *dram, struct dram_channel *channel, uint6
     channel->gap[channel->gaps++] = (struct dram_gap){start, end};
 }
 
-static void forget_gaps(struct dram_channel *channel, uint64_t before)
+/* What a burst that is chosen at `now` and all later ones cannot use. */
+static void forget_gaps(const struct dram *dram, struct dram_channel *channel, bool write,
+                        uint64_t now)
 {
+    uint64_t first = now + (write ? dram->cwl : dram->cl) + dram->burst;
     uint32_t old = 0;
-    while (old < channel->gaps && channel->gap[old].end <= before)
+    while (old < channel->gaps && (write != channel->last_write || channel->gap[old].end < first))
         old++;
     if (old == 0)
         return;
@@ -228,6 +229,8 @@ static uint64_t serve_burst(const struct dram *dram, struct dram_channel *channe
 {
     struct dram_bank *bank = &channel->bank[number];
     uint64_t latency = write ? dram->cwl : dram->cl;
+    if (channel->gaps > 0)
+        forget_gaps(dram, channel, write, now);
     for (;;) {
         refresh_bank_due(dram, channel, bank, now);
         close_early(dram, bank, now);
@@ -256,7 +259,7 @@ static uint32_t bank_at(const struct dram *dram, const struct dram_run *run, uin
     return first + ((run->bank + burst) & (dram->wide - 1));
 }
 
-/* All bursts of a run from burst `from` on, if their rows are open and the bus has no gaps that they
+/* All bursts of a run from burst `from` on, if their rows are open and the bus has no gap that they
  * could use; false: one by one. The columns of each group follow at tCCD_L, the data of all at the
  * pace of the bus, which is not the faster one; so the first burst of each group decides. */
 static bool serve_open(const struct dram *dram, struct dram_channel *channel,
@@ -267,8 +270,9 @@ static bool serve_open(const struct dram *dram, struct dram_channel *channel,
     uint64_t rcd = run->write ? dram->rcd_wr : dram->rcd_rd, columns[DRAM_GROUPS_MAX];
     uint64_t pace = dram->wide * dram->burst >= dram->ccd_l ? dram->burst : dram->ccd_l;
     uint64_t limit = TIME_LAST, start = 0;
-    if (channel->gaps > 0 || dram->closed || dram->wide * pace < dram->ccd_l ||
-        (pace > dram->burst && dram->wide > 1) ||
+    uint64_t earliest_column = TIME_NEVER;
+    columns[0] = 0;
+    if (dram->closed || (pace > dram->burst && dram->wide > 1) ||
         (run->write != channel->last_write && channel->last_end > 0))
         return false;
     for (uint32_t i = 0; i < banks; i++) {
@@ -277,13 +281,22 @@ static bool serve_open(const struct dram *dram, struct dram_channel *channel,
         if (bank->row != run->row)
             return false;
         limit = time_min(limit, refresh_limit(dram, channel, bank));
-        uint64_t column = time_max(time_max(now, bank->act + rcd), channel->chain[number % dram->groups]);
+        uint64_t column =
+            time_max(time_max(now, bank->act + rcd), channel->chain[number % dram->groups]);
         columns[i] = column;
+        earliest_column = time_min(earliest_column, column);
         if (i == 0)
             start = time_max(channel->bus_free, column + latency);
         else if (column + latency > start + i * dram->burst)
             return false;
     }
+    if (channel->gaps > 0)
+        forget_gaps(dram, channel, run->write, now);
+    /* Nor may one of them find room before the first, or in a gap that is there. */
+    uint64_t soonest = earliest_column + latency + dram->burst;
+    if ((channel->gaps > 0 && channel->gap[channel->gaps - 1].end >= soonest) ||
+        (start > channel->bus_free && start >= soonest))
+        return false;
     /* In one bank columns slower than the bus leave gaps, unless the bus is behind them. */
     uint64_t last = start + (bursts - 1) * dram->burst;
     if (pace > dram->burst) {
@@ -310,12 +323,6 @@ static uint64_t serve(const struct dram *dram, struct dram_channel *channel,
                       const struct dram_run *run, uint64_t now)
 {
     uint64_t last = 0;
-    if (channel->gaps > 0) {
-        if (run->write != channel->last_write)
-            channel->gaps = 0;
-        else
-            forget_gaps(channel, now + (run->write ? dram->cwl : dram->cl));
-    }
     for (uint32_t from = 0; from < run->bursts;) {
         uint64_t end;
         if (serve_open(dram, channel, run, from, now, &end))
@@ -330,9 +337,18 @@ static uint64_t serve(const struct dram *dram, struct dram_channel *channel,
 
 /* ---- those that wait for their bank ---- */
 
-static void append(struct dram_channel *channel, const struct dram_run *run, uint64_t now)
+/* Returns in how many new pieces: none, if it only makes the last one longer. */
+static uint32_t append(struct dram_channel *channel, const struct dram_run *run, uint64_t now)
 {
     struct dram_bank *bank = &channel->bank[run->bank];
+    if (bank->head != NONE) {
+        struct dram_waiting *last = &channel->waiting[bank->tail];
+        if (last->arrival == now && last->run.request == run->request &&
+            last->run.row == run->row) {
+            last->run.bursts += run->bursts;
+            return 0;
+        }
+    }
     if (channel->waiting_free == NONE) {
         uint32_t old = channel->waiting_room, room = old == 0 ? 16 : 2 * old;
         struct dram_waiting *larger = memory_new(room, sizeof *larger);
@@ -354,6 +370,7 @@ static void append(struct dram_channel *channel, const struct dram_run *run, uin
         channel->waiting[bank->tail].next = at;
     bank->tail = at;
     channel->waiting_banks |= UINT64_C(1) << run->bank;
+    return 1;
 }
 
 /* A bank's next step, and when: a column of the run at `at`, or to open that run's row. */
@@ -375,20 +392,22 @@ static struct step next_step(const struct dram *dram, const struct dram_channel 
         const struct dram_waiting *waiting = &channel->waiting[at];
         const struct dram_run *run = &waiting->run;
         if (bank->row == run->row) {
-            uint64_t column = plan_burst(dram, channel, number, run->row, run->write,
-                                         waiting->arrival).column;
+            uint64_t column =
+                plan_burst(dram, channel, number, run->row, run->write, waiting->arrival).column;
             uint64_t latency = run->write ? dram->cwl : dram->cl;
             if (dram->round_robin && channel->bus_free > latency)
                 column = time_max(column, channel->bus_free - latency);
-            if (at == bank->head || bank->hits < dram->hit_cap || column < bank->pre_ok)
-                return (struct step){dram->round_robin ? column : waiting->arrival, previous, at, true};
+            if (at == bank->head || bank->hits < dram->hit_cap ||
+                (dram->round_robin ? column : waiting->arrival) < bank->pre_ok)
+                return (struct step){dram->round_robin ? column : waiting->arrival, previous, at,
+                                     true};
             break;
         }
         seen += run->bursts;
         previous = at;
     }
-    uint64_t ready = bank->row == DRAM_NO_ROW ? bank->act_ok - time_min(bank->act_ok, dram->rp)
-                                              : bank->pre_ok;
+    uint64_t ready =
+        bank->row == DRAM_NO_ROW ? bank->act_ok - time_min(bank->act_ok, dram->rp) : bank->pre_ok;
     if (bank->row == DRAM_NO_ROW && !dram->round_robin)
         ready = 0;
     return (struct step){time_max(ready, channel->waiting[bank->head].arrival), NONE, bank->head,
@@ -420,12 +439,6 @@ static void serve_waiting(const struct dram *dram, struct dram_channel *channel,
 {
     struct dram_bank *bank = &channel->bank[number];
     struct dram_run *run = &channel->waiting[step->at].run;
-    if (channel->gaps > 0) {
-        if (run->write != channel->last_write)
-            channel->gaps = 0;
-        else
-            forget_gaps(channel, now + (run->write ? dram->cwl : dram->cl));
-    }
     uint64_t end = serve_burst(dram, channel, number, run->row, run->write, now);
     channel->turn = number;
     if (--run->bursts > 0)
@@ -452,6 +465,18 @@ uint64_t dram_next(const struct dram *dram, const struct dram_channel *channel)
     return step.time;
 }
 
+/* All that a bank can do by `now`, when banks do not take turns. */
+static void advance_bank(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                         uint64_t now, dram_done *done, void *context)
+{
+    while (channel->bank[number].head != NONE) {
+        struct step step = next_step(dram, channel, number);
+        if (step.time > now)
+            return;
+        serve_waiting(dram, channel, number, &step, step.time, done, context);
+    }
+}
+
 void dram_advance(const struct dram *dram, struct dram_channel *channel, uint64_t now,
                   dram_done *done, void *context)
 {
@@ -465,7 +490,11 @@ void dram_advance(const struct dram *dram, struct dram_channel *channel, uint64_
             refresh_due(dram, channel, step.time);
             continue;
         }
-        if (step.hit || !dram->round_robin) {
+        if (!dram->round_robin) {
+            advance_bank(dram, channel, number, step.time, done, context);
+            continue;
+        }
+        if (step.hit) {
             serve_waiting(dram, channel, number, &step, step.time, done, context);
             continue;
         }
@@ -478,57 +507,74 @@ void dram_advance(const struct dram *dram, struct dram_channel *channel, uint64_
     }
 }
 
-/* Whether a run that arrives at `now` can have its times at once: nothing waits in its banks, and no
- * row of theirs must stay open for a while. */
-static bool may_go(const struct dram *dram, struct dram_channel *channel,
-                   const struct dram_run *run, uint64_t now)
+/* Whether a burst of `row` that arrives at `now` can have its times at once: nothing waits for its
+ * bank, and no other row must stay open for a while. */
+static bool may_go(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                   uint64_t row, uint64_t now)
 {
-    uint32_t banks = run->bursts < dram->wide ? run->bursts : dram->wide;
-    for (uint32_t i = 0; i < banks; i++) {
-        struct dram_bank *bank = &channel->bank[bank_at(dram, run, i)];
-        refresh_bank_due(dram, channel, bank, now);
-        close_early(dram, bank, now);
-        if (bank->head != NONE ||
-            (bank->row != run->row && bank->row != DRAM_NO_ROW && bank->pre_ok > now))
-            return false;
+    struct dram_bank *bank = &channel->bank[number];
+    refresh_bank_due(dram, channel, bank, now);
+    close_early(dram, bank, now);
+    return bank->head == NONE &&
+           (bank->row == row || bank->row == DRAM_NO_ROW || bank->pre_ok <= now);
+}
+
+/* Burst by burst: one whose bank is ready is served, another waits. */
+static uint32_t arrive_apart(const struct dram *dram, struct dram_channel *channel, uint64_t now,
+                             const struct dram_run *run, dram_done *done, void *context)
+{
+    uint32_t pieces = 0;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < run->bursts; i++) {
+        struct dram_run burst = *run;
+        burst.bank = bank_at(dram, run, i);
+        burst.bursts = 1;
+        if (channel->waiting_banks != 0 && now > 0)
+            dram_advance(dram, channel, now - 1, done, context);
+        if (!dram->round_robin && may_go(dram, channel, burst.bank, run->row, now)) {
+            end = time_max(end, serve(dram, channel, &burst, now));
+            continue;
+        }
+        pieces += append(channel, &burst, now);
+        if (!dram->round_robin)
+            advance_bank(dram, channel, burst.bank, now, done, context);
     }
-    return true;
+    if (end > 0) {
+        pieces++;
+        done(context, run->request, end);
+    }
+    return pieces;
 }
 
 uint32_t dram_arrive(const struct dram *dram, struct dram_channel *channel, uint64_t now,
                      const struct dram_run *run, dram_done *done, void *context)
 {
-    if (channel->waiting_banks != 0)
-        dram_advance(dram, channel, now, done, context);
+    uint32_t banks = run->bursts < dram->wide ? run->bursts : dram->wide;
+    /* What is due at `now` itself may yet be changed by what else arrives at `now`. */
+    if (channel->waiting_banks != 0 && now > 0)
+        dram_advance(dram, channel, now - 1, done, context);
     refresh_due(dram, channel, now);
-    if (!dram->round_robin && may_go(dram, channel, run, now)) {
-        done(context, run->request, serve(dram, channel, run, now));
-        return 1;
-    }
-    if (dram->wide == 1) {
-        append(channel, run, now);
-        dram_advance(dram, channel, now, done, context);
-        return 1;
-    }
-    for (uint32_t i = 0; i < run->bursts; i++) {
-        struct dram_run burst = *run;
-        burst.bank = bank_at(dram, run, i);
-        burst.bursts = 1;
-        append(channel, &burst, now);
-        dram_advance(dram, channel, now, done, context);
-    }
-    return run->bursts;
+    bool apart = dram->round_robin || channel->waiting_banks != 0;
+    for (uint32_t i = 0; i < banks && !apart; i++)
+        apart = !may_go(dram, channel, bank_at(dram, run, i), run->row, now);
+    if (apart)
+        return arrive_apart(dram, channel, now, run, done, context);
+    done(context, run->request, serve(dram, channel, run, now));
+    return 1;
 }
 
+/* The gaps one after the other, then behind everything: not even the order can be better. */
 uint64_t dram_least(const struct dram *dram, const struct dram_channel *channel, uint64_t now,
                     uint64_t bursts)
 {
-    uint64_t free_at = channel->bus_free, unused = 0;
-    for (uint32_t i = 0; i < channel->gaps; i++)
-        unused += channel->gap[i].end - channel->gap[i].start;
-    free_at -= time_min(free_at, unused);
-    uint64_t from = time_max(free_at, now + time_min(dram->cl, dram->cwl));
-    return time_add(from, time_multiply(bursts, dram->burst));
+    uint64_t first = now + time_min(dram->cl, dram->cwl), left = time_multiply(bursts, dram->burst);
+    for (uint32_t i = 0; i < channel->gaps; i++) {
+        uint64_t start = time_max(channel->gap[i].start, first), end = channel->gap[i].end;
+        if (start + left <= end)
+            return start + left;
+        left -= end - time_min(start, end);
+    }
+    return time_add(time_max(channel->bus_free, first), left);
 }
 
 void dram_init(const struct dram *dram, struct dram_channel *channel, uint64_t refresh_at)
@@ -539,10 +585,11 @@ void dram_init(const struct dram *dram, struct dram_channel *channel, uint64_t r
     channel->refresh_at = refresh_at;
     channel->waiting_free = NONE;
     for (uint32_t i = 0; i < dram->banks; i++)
-        channel->bank[i] = (struct dram_bank){.row = DRAM_NO_ROW,
-                                              .refresh_at = refresh_at + i * (dram->refi / dram->banks),
-                                              .head = NONE,
-                                              .tail = NONE};
+        channel->bank[i] =
+            (struct dram_bank){.row = DRAM_NO_ROW,
+                               .refresh_at = refresh_at + i * (dram->refi / dram->banks),
+                               .head = NONE,
+                               .tail = NONE};
 }
 
 void dram_fini(struct dram_channel *channel)

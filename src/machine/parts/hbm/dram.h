@@ -13,10 +13,10 @@
  *   refresh    from its due time on no column; all rows closed, + tRP + tRFC (or one bank's alone)
  *
  * The order (`round_robin` false): a burst that needs no other row than the open one, or whose bank
- * can change its row, is given its times when it arrives, on the data bus after all that came before
- * or in a gap that they left. One that must wait for its bank's row to be closed waits in the bank's
- * queue; until then the bank's row is for those that hit it, younger ones too. With `round_robin`
- * nothing has times before its column is due, and banks take turns on the data bus.
+ * can change its row, is given its times when it arrives, on the data bus after all that came
+ * before or in a gap that they left. One that must wait for its bank's row to be closed waits in
+ * the bank's queue; until then the bank's row is for those that hit it, younger ones too. With
+ * `round_robin` nothing has times before its column is due, and banks take turns on the data bus.
  *
  * The unit of a call is the run: consecutive bursts. A run whose rows are open is served at once,
  * with exactly the times that its bursts would get one by one (tests/unit/machine/test_dram.c). */
@@ -87,8 +87,9 @@ struct dram_channel {
     uint32_t gaps, turn; /* turn: the bank that had the data bus last */
     struct dram_bank bank[DRAM_BANKS_MAX];
     struct dram_gap gap[DRAM_GAPS]; /* in order of time */
-    uint64_t window[DRAM_WINDOW];   /* the last four activates, a ring */
+    uint64_t window[DRAM_WINDOW];   /* of the last four activates, a ring: when tFAW is over ... */
     uint32_t window_at;
+    uint64_t after_activate; /* ... and of the last, tRRD */
     uint64_t row_bus;
     struct dram_waiting *waiting; /* pool */
     uint32_t waiting_free, waiting_room;
