@@ -26,6 +26,8 @@ static uint8_t bits_of(uint64_t number)
     return (uint8_t)__builtin_ctzll(number);
 }
 
+enum { ROW_BITS = 18 }; /* of a row that is not the most significant field */
+
 /* Bank groups alternate at each burst when the group is the mapping's last field. */
 static bool groups_alternate(const struct dram_params *params)
 {
@@ -40,16 +42,22 @@ static uint64_t set_bytes(const struct dram_params *params)
 
 static void derive_fields(const struct dram_params *params, struct hbm_derived *derived)
 {
-    for (int i = 0; i < HBM_FIELDS; i++) {
-        uint8_t field = params->mapping >> (4 * (HBM_FIELDS - 1 - i)) & 15;
-        uint8_t bits = field == HBM_ROW     ? 0
-                       : field == HBM_BANK  ? bits_of(params->banks_per_group)
-                       : field == HBM_GROUP ? bits_of(params->bank_groups)
-                                            : bits_of(set_bytes(params) / params->block_bytes);
-        if (field == HBM_GROUP && groups_alternate(params))
-            bits = 0; /* inside the block */
-        derived->fields[i].field = field;
-        derived->fields[i].bits = bits;
+    uint8_t shift = 0;
+    for (int i = HBM_FIELDS - 1; i >= 0; i--) { /* the least significant first */
+        uint8_t field = params->mapping >> (4 * i) & 15, bits = 0;
+        if (field == HBM_BANK)
+            bits = bits_of(params->banks_per_group);
+        else if (field == HBM_COLUMN)
+            bits = bits_of(set_bytes(params) / params->block_bytes);
+        else if (field == HBM_GROUP)
+            bits = groups_alternate(params) ? 0 : bits_of(params->bank_groups);
+        else
+            bits = i == 0 ? 63 : ROW_BITS; /* all that is left, unless others are above it */
+        derived->fields[field].shift = shift;
+        derived->fields[field].mask = (UINT64_C(1) << bits) - 1;
+        if (field == HBM_COLUMN)
+            derived->column_low = shift == 0;
+        shift = (uint8_t)time_min(shift + bits, 63);
     }
     derived->block_bits = bits_of(params->block_bytes);
     derived->burst_bits = bits_of(burst_bytes(params));
@@ -92,6 +100,9 @@ void banks_derive(const struct machine_params *params, struct hbm_derived *deriv
         .closed = from->page == HBM_PAGE_CLOSED,
         .round_robin = from->scheduler == HBM_ROUND_ROBIN,
     };
+    derived->channels = (uint32_t)(params->hbm.pseudo_channels / grid_size(params->geometry.pes));
+    derived->stripe = divider_of(params->hbm.interleave_bytes);
+    derived->spread = divider_of(derived->channels);
     derived->controller_ps = resolve(from, from->controller);
     derived->burst_bytes = burst_bytes(from);
     derive_fields(from, derived);
@@ -140,67 +151,80 @@ bool banks_check(const struct machine_params *params, struct key_clash *clash)
  * in consecutive bursts. */
 static uint64_t locate(const struct hbm_derived *derived, uint64_t local, struct dram_run *run)
 {
-    uint64_t block = local >> derived->block_bits, part[HBM_FIELDS] = {0};
-    uint64_t in_block = local & ((UINT64_C(1) << derived->block_bits) - 1);
-    uint64_t room = (UINT64_C(1) << derived->block_bits) - in_block;
-    bool lowest = true; /* column, with nothing but the group below it: blocks follow in a row */
-    for (int i = 0; i < HBM_FIELDS; i++) {
-        uint8_t field = derived->fields[i].field, bits = derived->fields[i].bits;
-        part[field] = field == HBM_ROW ? block : block & ((UINT64_C(1) << bits) - 1);
-        if (field == HBM_COLUMN && lowest)
-            room += ((UINT64_C(1) << bits) - 1 - part[field]) << derived->block_bits;
-        lowest = lowest && bits == 0;
-        if (field == HBM_ROW) {
-            /* what is left belongs to the row unless other fields are above it */
-            uint32_t above = 0;
-            for (int k = i + 1; k < HBM_FIELDS; k++)
-                above += derived->fields[k].bits;
-            if (above > 0) {
-                part[HBM_ROW] = block & ((UINT64_C(1) << 24) - 1);
-                bits = 24;
-            }
-        }
-        block = field == HBM_ROW && bits == 0 ? 0 : block >> bits;
-    }
-    uint64_t bank = part[HBM_BANK], group = part[HBM_GROUP];
-    if (derived->bank_xor)
-        bank ^= part[HBM_ROW] & ((UINT64_C(1) << derived->bank_bits) - 1);
+    uint64_t block = local >> derived->block_bits, size = UINT64_C(1) << derived->block_bits;
+    uint64_t part[HBM_FIELDS];
+    for (int i = 0; i < HBM_FIELDS; i++)
+        part[i] = block >> derived->fields[i].shift & derived->fields[i].mask;
+    uint64_t room = size - (local & (size - 1)), xor = derived->bank_xor ? part[HBM_ROW] : 0;
+    if (derived->column_low)
+        room += (derived->fields[HBM_COLUMN].mask - part[HBM_COLUMN]) << derived->block_bits;
+    uint64_t group = part[HBM_GROUP] ^ xor >> derived->bank_bits;
     if (derived->dram.wide > 1)
-        group = local >> derived->burst_bits & ((UINT64_C(1) << derived->group_bits) - 1);
-    else if (derived->bank_xor)
-        group ^= part[HBM_ROW] >> derived->bank_bits & ((UINT64_C(1) << derived->group_bits) - 1);
+        group = local >> derived->burst_bits;
+    uint64_t bank = (part[HBM_BANK] ^ xor) & ((UINT64_C(1) << derived->bank_bits) - 1);
     run->row = part[HBM_ROW];
-    run->bank = (uint32_t)(bank << derived->group_bits | group);
+    run->bank = (uint32_t)(bank << derived->group_bits |
+                           (group & ((UINT64_C(1) << derived->group_bits) - 1)));
     return room;
+}
+
+/* The bytes [local, local + left) of one pseudo-channel. */
+static uint32_t arrive_at(const struct hbm_derived *derived, struct dram_channel *channel,
+                          uint64_t now, uint64_t local, uint64_t left, struct dram_run run,
+                          dram_done *done, void *context)
+{
+    uint32_t pieces = 0;
+    while (left > 0) {
+        uint64_t room = locate(derived, local, &run), take = time_min(room, left);
+        uint64_t first = local >> derived->burst_bits;
+        run.bursts = (uint32_t)(((local + take - 1) >> derived->burst_bits) - first + 1);
+        pieces += dram_arrive(&derived->dram, channel, now, &run, done, context);
+        local += take;
+        left -= take;
+    }
+    return pieces;
+}
+
+static void waits_too(void *context, uint32_t request)
+{
+    struct hbm *hbm = context;
+    hbm->requests[request].pieces++;
+}
+
+void banks_part(const struct cube *cube, struct hbm *hbm)
+{
+    for (; hbm->dram_channels < cube->hbm.channels; hbm->dram_channels++)
+        dram_copy(&hbm->dram[hbm->dram_channels], &hbm->dram[0], waits_too, hbm);
 }
 
 uint32_t banks_arrive(const struct cube *cube, struct hbm *hbm, uint64_t now, uint64_t addr,
                       uint64_t bytes, bool write, uint32_t request, dram_done *done, void *context)
 {
     const struct hbm_derived *derived = &cube->hbm;
-    uint64_t stripe = cube->params->hbm.interleave_bytes;
-    uint64_t number = addr / stripe, offset = addr % stripe;
-    uint32_t channels = derived->channels, pieces = 0;
-    uint32_t from = (uint32_t)(number % channels);
-    uint64_t base = number / channels;
+    struct dram_run run = {.request = request, .write = write};
+    uint64_t stripe = derived->stripe.number, offset, from, rest, in_stripe;
+    uint64_t base = divide(divide(addr, derived->stripe, &offset), derived->spread, &from);
     /* whole rounds over all channels, and a rest from the first on */
-    uint64_t span = offset + bytes, rounds = span / (stripe * channels);
-    uint64_t rest = span % (stripe * channels);
+    uint64_t rounds =
+        divide(divide(offset + bytes, derived->stripe, &in_stripe), derived->spread, &rest);
+    rest = rest * stripe + in_stripe;
+    uint32_t channels = derived->channels, pieces = 0;
+    if (hbm->dram_channels < channels) {
+        if (from == 0 && offset == 0 && rest == 0)
+            return arrive_at(derived, &hbm->dram[0], now, base * stripe, rounds * stripe, run, done,
+                             context);
+        banks_part(cube, hbm);
+    }
     for (uint32_t i = 0; i < channels; i++) {
         uint64_t extra = time_min(rest, stripe), skipped = i == 0 ? offset : 0;
-        uint64_t left = rounds * stripe + extra - time_min(skipped, rounds * stripe + extra);
+        uint64_t bytes_here = rounds * stripe + extra;
         rest -= extra;
-        uint32_t channel = from + i < channels ? from + i : from + i - channels;
-        uint64_t local = (base + (from + i >= channels)) * stripe + skipped;
-        while (left > 0) {
-            struct dram_run run = {.request = request, .write = write};
-            uint64_t room = locate(derived, local, &run), take = time_min(room, left);
-            uint64_t first = local >> derived->burst_bits;
-            run.bursts = (uint32_t)(((local + take - 1) >> derived->burst_bits) - first + 1);
-            pieces += dram_arrive(&derived->dram, &hbm->dram[channel], now, &run, done, context);
-            local += take;
-            left -= take;
-        }
+        if (bytes_here <= skipped)
+            continue;
+        bool wrapped = from + i >= channels;
+        pieces += arrive_at(derived, &hbm->dram[from + i - (wrapped ? channels : 0)], now,
+                            (base + wrapped) * stripe + skipped, bytes_here - skipped, run, done,
+                            context);
     }
     return pieces;
 }
@@ -208,14 +232,14 @@ uint32_t banks_arrive(const struct cube *cube, struct hbm *hbm, uint64_t now, ui
 void banks_advance(const struct cube *cube, struct hbm *hbm, uint64_t now, dram_done *done,
                    void *context)
 {
-    for (uint32_t i = 0; i < cube->hbm.channels; i++)
+    for (uint32_t i = 0; i < hbm->dram_channels; i++)
         dram_advance(&cube->hbm.dram, &hbm->dram[i], now, done, context);
 }
 
 uint64_t banks_next(const struct cube *cube, const struct hbm *hbm)
 {
     uint64_t next = TIME_NEVER;
-    for (uint32_t i = 0; i < cube->hbm.channels; i++)
+    for (uint32_t i = 0; i < hbm->dram_channels; i++)
         next = time_min(next, dram_next(&cube->hbm.dram, &hbm->dram[i]));
     return next;
 }
@@ -225,7 +249,7 @@ uint64_t banks_least(const struct cube *cube, const struct hbm *hbm, uint64_t no
 {
     const struct hbm_derived *derived = &cube->hbm;
     uint64_t bursts = bytes / derived->channels / derived->burst_bytes, least = TIME_NEVER;
-    for (uint32_t i = 0; i < derived->channels; i++)
+    for (uint32_t i = 0; i < hbm->dram_channels; i++)
         least = time_min(least, dram_least(&derived->dram, &hbm->dram[i], now, bursts));
     return least;
 }

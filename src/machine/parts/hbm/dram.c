@@ -32,6 +32,7 @@ static void refresh_all(const struct dram *dram, struct dram_channel *channel)
         channel->bank[i].row = DRAM_NO_ROW;
         channel->bank[i].act_ok = time_max(channel->bank[i].act_ok, end);
     }
+    channel->due = 0;
     channel->refresh_at += dram->refi;
     channel->stats.refreshes++;
 }
@@ -43,6 +44,7 @@ static void refresh_bank(const struct dram *dram, struct dram_channel *channel,
     if (bank->row != DRAM_NO_ROW)
         start = time_max(start, bank->pre_ok) + dram->rp;
     bank->row = DRAM_NO_ROW;
+    channel->due = 0;
     bank->act_ok = time_max(bank->act_ok, start + dram->rfc_pb);
     bank->refresh_at += dram->refi;
     channel->stats.refreshes++;
@@ -229,6 +231,8 @@ static uint64_t serve_burst(const struct dram *dram, struct dram_channel *channe
 {
     struct dram_bank *bank = &channel->bank[number];
     uint64_t latency = write ? dram->cwl : dram->cl;
+    if (bank->head != NONE || dram->round_robin)
+        channel->due = 0;
     if (channel->gaps > 0)
         forget_gaps(dram, channel, write, now);
     for (;;) {
@@ -278,7 +282,7 @@ static bool serve_open(const struct dram *dram, struct dram_channel *channel,
     for (uint32_t i = 0; i < banks; i++) {
         uint32_t number = bank_at(dram, run, from + i);
         const struct dram_bank *bank = &channel->bank[number];
-        if (bank->row != run->row)
+        if (bank->row != run->row || bank->head != NONE)
             return false;
         limit = time_min(limit, refresh_limit(dram, channel, bank));
         uint64_t column =
@@ -346,6 +350,7 @@ static uint32_t append(struct dram_channel *channel, const struct dram_run *run,
         if (last->arrival == now && last->run.request == run->request &&
             last->run.row == run->row) {
             last->run.bursts += run->bursts;
+            channel->due = 0;
             return 0;
         }
     }
@@ -370,6 +375,7 @@ static uint32_t append(struct dram_channel *channel, const struct dram_run *run,
         channel->waiting[bank->tail].next = at;
     bank->tail = at;
     channel->waiting_banks |= UINT64_C(1) << run->bank;
+    channel->due = 0;
     return 1;
 }
 
@@ -480,9 +486,10 @@ static void advance_bank(const struct dram *dram, struct dram_channel *channel, 
 void dram_advance(const struct dram *dram, struct dram_channel *channel, uint64_t now,
                   dram_done *done, void *context)
 {
-    while (channel->waiting_banks != 0) {
+    while (channel->waiting_banks != 0 && channel->due <= now) {
         struct step step;
         uint32_t number = earliest(dram, channel, &step);
+        channel->due = step.time;
         if (step.time > now)
             return;
         if (dram->refresh != DRAM_NO_REFRESH && dram->refresh != DRAM_PER_BANK &&
@@ -554,6 +561,12 @@ uint32_t dram_arrive(const struct dram *dram, struct dram_channel *channel, uint
     if (channel->waiting_banks != 0 && now > 0)
         dram_advance(dram, channel, now - 1, done, context);
     refresh_due(dram, channel, now);
+    uint64_t end;
+    if (!dram->round_robin && dram->refresh != DRAM_PER_BANK &&
+        serve_open(dram, channel, run, 0, now, &end)) {
+        done(context, run->request, end);
+        return 1;
+    }
     bool apart = dram->round_robin || channel->waiting_banks != 0;
     for (uint32_t i = 0; i < banks && !apart; i++)
         apart = !may_go(dram, channel, bank_at(dram, run, i), run->row, now);
@@ -595,4 +608,18 @@ void dram_init(const struct dram *dram, struct dram_channel *channel, uint64_t r
 void dram_fini(struct dram_channel *channel)
 {
     memory_free(channel->waiting);
+}
+
+void dram_copy(struct dram_channel *to, const struct dram_channel *from,
+               void (*waits)(void *context, uint32_t request), void *context)
+{
+    *to = *from;
+    if (from->waiting_room == 0)
+        return;
+    to->waiting = memory_new(from->waiting_room, sizeof *to->waiting);
+    memcpy(to->waiting, from->waiting, from->waiting_room * sizeof *to->waiting);
+    for (uint64_t left = to->waiting_banks; left != 0; left &= left - 1)
+        for (uint32_t at = to->bank[__builtin_ctzll(left)].head; at != NONE;
+             at = to->waiting[at].next)
+            waits(context, to->waiting[at].run.request);
 }

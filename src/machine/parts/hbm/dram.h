@@ -83,6 +83,7 @@ struct dram_channel {
     uint64_t last_end;               /* of data */
     uint64_t refresh_at;
     uint64_t waiting_banks; /* a bit for each */
+    uint64_t due;           /* nothing of what waits can go before */
     bool last_write;
     uint32_t gaps, turn; /* turn: the bank that had the data bus last */
     struct dram_bank bank[DRAM_BANKS_MAX];
@@ -99,6 +100,11 @@ struct dram_channel {
 /* `refresh_at`: of the first one; with DRAM_PER_BANK, of the first bank. */
 void dram_init(const struct dram *dram, struct dram_channel *channel, uint64_t refresh_at);
 void dram_fini(struct dram_channel *channel);
+
+/* Makes `to`, which has been neither used nor initialised, a copy of `from`; for each run that
+ * waits there it calls `waits`. */
+void dram_copy(struct dram_channel *to, const struct dram_channel *from,
+               void (*waits)(void *context, uint32_t request), void *context);
 
 /* A piece of a request has its times: its data ends at `end`. */
 typedef void dram_done(void *context, uint32_t request, uint64_t end);

@@ -42,7 +42,8 @@ static void note_end(struct pe *pe, const struct memory_message *request, uint64
 
 enum { NONE = UINT32_MAX };
 
-static uint32_t new_request(struct hbm *hbm, const struct memory_message *message)
+/* The place of the next one, which is taken by list_add(). */
+static uint32_t next_request(struct hbm *hbm)
 {
     if (hbm->requests_free == NONE) {
         uint32_t old = hbm->requests_room, room = old == 0 ? 16 : 2 * old;
@@ -57,8 +58,8 @@ static uint32_t new_request(struct hbm *hbm, const struct memory_message *messag
         hbm->requests_free = old;
     }
     uint32_t at = hbm->requests_free;
-    hbm->requests_free = hbm->requests[at].next;
-    hbm->requests[at] = (struct hbm_request){.message = *message, .next = NONE};
+    hbm->requests[at].end = 0;
+    hbm->requests[at].pieces = 0;
     return at;
 }
 
@@ -68,8 +69,12 @@ static void free_request(struct hbm *hbm, uint32_t at)
     hbm->requests_free = at;
 }
 
-static void list_add(struct hbm *hbm, struct hbm_list *list, uint32_t at)
+static void list_add(struct hbm *hbm, struct hbm_list *list, uint32_t at,
+                     const struct memory_message *message)
 {
+    hbm->requests_free = hbm->requests[at].next;
+    hbm->requests[at].message = *message;
+    hbm->requests[at].next = NONE;
     if (list->head == NONE)
         list->head = at;
     else
@@ -143,21 +148,20 @@ static void access_banks(struct lp *lp, const struct event *event, struct pe *pe
 {
     const struct cube *cube = cube_of(lp);
     struct hbm *hbm = &pe->hbm;
-    uint32_t at = new_request(hbm, request);
+    uint32_t at = next_request(hbm);
     uint32_t pieces = banks_arrive(cube, hbm, lp->now, request->addr, request->bytes,
                                    request->access.kind == ACCESS_STORE, at, piece_done, hbm);
     struct hbm_request *made = &hbm->requests[at];
     bool own = is_own(event->dst, request);
     made->pieces += pieces;
     if (made->pieces > 0 || (own && hbm->own.head != NONE)) {
-        list_add(hbm, own ? &hbm->own : &hbm->others, at);
+        list_add(hbm, own ? &hbm->own : &hbm->others, at, request);
     } else {
         uint64_t end = time_add(made->end, cube->hbm.controller_ps);
         if (own) {
             end = hbm->own_end = time_max(hbm->own_end, end);
             note_end(pe, request, end);
         }
-        free_request(hbm, at);
         reply(lp, event->dst, request, end);
     }
     settle(lp, event->dst, pe);
@@ -260,9 +264,8 @@ static void init(struct cube *cube, uint32_t number)
     hbm->wake_at = TIME_NEVER;
     if (cube->params->hbm.model == HBM_BANKS) {
         hbm->dram = memory_new_aligned(channels, sizeof *hbm->dram, 64);
-        hbm->dram_channels = channels;
-        for (uint32_t i = 0; i < channels; i++)
-            dram_init(&cube->hbm.dram, &hbm->dram[i], first_refresh(cube, number));
+        hbm->dram_channels = 1;
+        dram_init(&cube->hbm.dram, &hbm->dram[0], first_refresh(cube, number));
         return;
     }
     hbm->channels = memory_new(channels, sizeof *hbm->channels);
@@ -310,12 +313,13 @@ static void collect(const struct cube *cube, const struct pe *pe, struct pe_resu
     result->hbm = hbm->stats;
     for (uint32_t i = 0; i < cube->hbm.channels && hbm->channels != NULL; i++)
         result->hbm.busy_ps = time_max(result->hbm.busy_ps, hbm->channels[i].busy_ps);
-    for (uint32_t i = 0; i < cube->hbm.channels && hbm->dram != NULL; i++) {
+    for (uint32_t i = 0; i < hbm->dram_channels; i++) {
         const struct dram_stats *stats = &hbm->dram[i].stats;
+        uint64_t alike = cube->hbm.channels / hbm->dram_channels;
         result->hbm.busy_ps = time_max(result->hbm.busy_ps, stats->bursts * cube->hbm.dram.burst);
-        result->hbm.activates += stats->activates;
-        result->hbm.row_conflicts += stats->conflicts;
-        result->hbm.refreshes += stats->refreshes;
+        result->hbm.activates += alike * stats->activates;
+        result->hbm.row_conflicts += alike * stats->conflicts;
+        result->hbm.refreshes += alike * stats->refreshes;
     }
 }
 
