@@ -137,6 +137,32 @@ static inline struct dram_params rig_dram(void)
     };
 }
 
+/* Some memory with banks: every timing, order and policy in turn. */
+static inline void rig_random_dram(struct hbm_params *hbm, uint64_t *seed)
+{
+    struct dram_params *dram = &hbm->dram;
+    struct timing *timings[] = {&dram->cl,   &dram->cwl,    &dram->trcd_rd, &dram->trcd_wr,
+                                &dram->trp,  &dram->tras,   &dram->trc,     &dram->trrd,
+                                &dram->tfaw, &dram->tccd_l, &dram->trtp,    &dram->twr,
+                                &dram->twtr, &dram->trtw,   &dram->bus_act};
+    static const uint32_t orders[] = {0x2310, 0x2130, 0x1230, 0x3210, 0x0123};
+    *seed = hash_finish(hash_word(*seed, 7));
+    hbm->model = HBM_BANKS;
+    hbm->interleave_bytes = UINT64_C(32) << (*seed & 3);
+    for (size_t i = 0; i < sizeof timings / sizeof *timings; i++) {
+        *seed = hash_finish(hash_word(*seed, i));
+        *timings[i] = (struct timing){*seed % 500, 0};
+    }
+    dram->refresh = *seed >> 8 & 3;
+    dram->page = *seed >> 10 & 1;
+    dram->scheduler = (*seed >> 11 & 3) == 0;
+    dram->mapping = orders[(*seed >> 13) % 5];
+    dram->block_bytes = UINT64_C(32) << (*seed >> 20 & 3);
+    dram->bank_xor = *seed >> 22 & 1;
+    dram->bank_queue = 1 + (*seed >> 23 & 31);
+    dram->hit_cap = *seed >> 28 & 7;
+}
+
 /* 1 ps a byte or cycle wherever a test has no other wish; no refresh, no issue cost. */
 static inline struct machine_params rig_params(uint32_t cube_columns, uint32_t cube_rows)
 {

@@ -27,6 +27,8 @@ static struct machine_params random_params(uint64_t *seed)
     for (int level = 0; level < LEVELS; level++)
         params.link[level] = (struct link_params){
             {1 + hash_next(seed) % 50, 1 + hash_next(seed) % 9}, 1 + hash_next(seed) % 1000};
+    if (hash_next(seed) % 2 == 0)
+        rig_random_dram(&params.hbm, seed);
     return params;
 }
 

@@ -103,6 +103,8 @@ static struct machine_params some_machine(uint64_t *state)
         p.link[level].latency_ps = 1 + cost(state, 20000);
     }
     some_extremes(state, &p);
+    if (maybe(state, 2))
+        rig_random_dram(&p.hbm, state);
     return p;
 }
 

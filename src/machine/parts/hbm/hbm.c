@@ -336,12 +336,31 @@ static const struct column columns[] = {
 };
 /* clang-format on */
 
+struct last {
+    uint64_t end;
+    uint32_t pieces;
+};
+
+static void note_last(void *context, uint32_t request, uint64_t end)
+{
+    struct last *last = context;
+    (void)request;
+    last->end = time_max(last->end, end);
+    last->pieces--;
+}
+
 /* At an address that depends on what was asked before: any will do for a bound. */
 static uint64_t serve(struct cube *cube, struct pe *pe, uint64_t now, uint64_t bytes)
 {
     uint64_t addr = pe->hbm.accepted[HBM_TRANSFERS];
     pe->hbm.accepted[HBM_TRANSFERS] += bytes;
-    return flat_serve(cube, &pe->hbm, now, addr, bytes);
+    if (cube->params->hbm.model == HBM_FLAT)
+        return flat_serve(cube, &pe->hbm, now, addr, bytes);
+    struct last last = {0, 0};
+    last.pieces += banks_arrive(cube, &pe->hbm, now, addr, bytes, false, 0, note_last, &last);
+    while (last.pieces > 0)
+        banks_advance(cube, &pe->hbm, banks_next(cube, &pe->hbm), note_last, &last);
+    return last.end;
 }
 
 static const struct part_server servers[] = {{"share", serve, hbm_least}};
