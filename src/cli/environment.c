@@ -135,6 +135,9 @@ void environment_prepare(void)
         setenv("OMPI_MCA_ess_singleton_isolated", "1", 0);
         setenv("OMPI_MCA_orte_create_session_dirs", "0", 0);
     }
+    /* Open MPI's handler of a crash prints a trace, for which it allocates: a process that crashes
+     * while it allocates would hang. Without it the kernel ends the process, and makes a core file. */
+    setenv("OMPI_MCA_opal_signal", "", 0);
     setenv("OMPI_MCA_io", "^ompio", 0); /* leaves ROMIO, whose name has its version in it */
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 0);
     setenv("OPENBLAS_NUM_THREADS", "1", 1); /* while there is one thread: values/blas.c */

@@ -11,8 +11,9 @@ static void print_header(FILE *out)
 {
     fputs("# A machine of ahbm-pdes. A key that a machine file leaves out keeps its default.\n"
           "# Numbers are decimal. Units: _ns nanoseconds, _bytes bytes, _gbps 1e9 bytes per\n"
-          "# second, _ghz 1e9 cycles per second. Above each key: what it is; what is allowed,\n"
-          "# where the default comes from, and how the value was set.\n",
+          "# second, _ghz 1e9 cycles per second; ck periods of the memory's clock. Above each\n"
+          "# key: what it is; what is allowed, where the default comes from, and how the value\n"
+          "# was set.\n",
           out);
 }
 

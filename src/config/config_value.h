@@ -8,11 +8,12 @@
 #include "config/config_schema.h"
 #include "support/units.h"
 
-enum { CONFIG_VALUE_BYTES = 64, CONFIG_ALLOWED_BYTES = 96 };
+enum { CONFIG_VALUE_BYTES = 64, CONFIG_ALLOWED_BYTES = 128 };
 
 struct config_value {
-    uint64_t count;                /* KEY_CHOICE (0 or 1), KEY_COUNT, KEY_NS (ps) */
-    struct rate rate;              /* KEY_GBPS, KEY_GHZ */
+    uint64_t count;       /* KEY_CHOICE (0 or 1), KEY_COUNT, KEY_NS (ps), KEY_ENUM, KEY_ORDER */
+    struct timing timing; /* KEY_TIMING */
+    struct rate rate;     /* KEY_GBPS, KEY_GHZ */
     char text[CONFIG_VALUE_BYTES]; /* canonical: equal values have equal texts */
 };
 

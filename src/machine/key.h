@@ -14,6 +14,10 @@ enum key_type {
     KEY_NS,     /* nanoseconds, in uint64_t picoseconds */
     KEY_GBPS,   /* 1e9 bytes per second, in struct rate */
     KEY_GHZ,    /* 1e9 cycles per second, in struct rate */
+    KEY_ENUM,   /* one of the words of `min`, "a|b|c"; its place among them in uint32_t */
+    KEY_TIMING, /* "14 ns" or "14 ck", clock periods, in struct timing */
+    KEY_ORDER,  /* the words of `min` in any order; their places, 4 bits each, in uint32_t, the
+                   first word's in the lowest */
 };
 
 struct key_row {

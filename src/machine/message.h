@@ -111,6 +111,7 @@ struct BODY turn { /* an output port of the router may send again */
     X(IPCQ_PACKET, ipcq_packet, IPCQ, struct packet)                                               \
     X(PE_ROUTE, pe_route, ROUTER, struct packet)                                                   \
     X(CUBE_ROUTE, cube_route, ROUTER, struct packet)                                               \
+    X(HBM_WAKE, hbm_wake, HBM, struct nothing)                                                     \
     X(MESH_BURST, mesh_burst, ROUTER, struct burst)                                                \
     X(MESH_TURN, mesh_turn, ROUTER, struct turn)                                                   \
     X(MESH_TAIL, mesh_tail, ROUTER, struct packet)

@@ -24,6 +24,13 @@ struct rate {
     uint64_t den; /* per this many items; never 0 */
 };
 
+/* A time of a memory's data sheet: in nanoseconds or in periods of its clock; one of the two is 0.
+ */
+struct timing {
+    uint64_t ps;
+    uint64_t milliclocks;
+};
+
 /* A decimal number read whole: value = digits / 10^scale. */
 struct decimal {
     uint64_t digits;

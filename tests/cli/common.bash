@@ -38,9 +38,10 @@ launch() { # launch RANKS ARGUMENTS: in the working folder
 # lines of dashes (mpirun of Open MPI 4, prterun of 5) or of equals signs (MPICH), words of Open MPI's
 # event library, empty lines.
 only_ours() { # only_ours FILE
-    awk '/^--------------------+$/ || /^====================+$/ { notice = !notice; next }
+    # Open MPI 5's launcher also writes bytes of 0 when a rank ends early.
+    tr -d '\000' <"$1" | awk '/^--------------------+$/ || /^====================+$/ { notice = !notice; next }
          notice || /^\[warn\] Epoll / || /^$/ { next }
-         { print }' "$1" >"$1.ours"
+         { print }' >"$1.ours"
     mv "$1.ours" "$1"
 }
 

@@ -47,7 +47,8 @@ for ranks in 1 3; do
 done
 digests() {
     launch 1 --quiet --kernel "$1" "${@:2}" --output "$work/d.h5" || fail "$*"
-    h5dump -d /points/digest "$work/d.h5" | grep '^ *(0)'
+    # the value alone: attributes hold places in the file
+    h5dump -d /points/digest "$work/d.h5" | awk '/DATA {/ { data = 1 } data && /\(0\)/ { print; exit }'
     rm -f "$work/d.h5"
 }
 printf '700\n700\n700\n' >"$given/equal"

@@ -8,7 +8,7 @@ struct cost cost_of(const struct machine_params *params)
 {
     uint64_t step_cycles = gemm_step_cycles(params), fill_ps = gemm_fill_ps(params);
     uint64_t step_ps = server_least(params->gemm.clock, step_cycles);
-    uint64_t latency_ps = params->hbm.latency_ps;
+    uint64_t latency_ps = hbm_tail_ps(params);
     struct rate share = hbm_share_rate(params);
     return (struct cost){
         .params = params,

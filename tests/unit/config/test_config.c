@@ -81,9 +81,19 @@ static bool type_fits(const struct key_row *row)
         return row->size == sizeof(uint64_t) && ends_with(row->key, "_ns");
     case KEY_GBPS:
         return row->size == sizeof(struct rate) && ends_with(row->key, "_gbps");
+    case KEY_ENUM:
+    case KEY_ORDER:
+        return row->size == sizeof(uint32_t);
+    case KEY_TIMING:
+        return row->size == sizeof(struct timing);
     default:
         return row->size == sizeof(struct rate) && ends_with(row->key, "_ghz");
     }
+}
+
+static bool of_words(const struct key_row *row)
+{
+    return row->type == KEY_CHOICE || row->type == KEY_ENUM || row->type == KEY_ORDER;
 }
 
 static void test_schema(void)
@@ -97,7 +107,7 @@ static void test_schema(void)
         CU_ASSERT_TRUE(starts_with_origin(row->origin));
         CU_ASSERT_TRUE(strlen(row->key) < CONFIG_KEY_BYTES);
         CU_ASSERT_PTR_NULL(strchr(row->description, '\n'));
-        if (row->type != KEY_CHOICE && row->type != KEY_TEXT)
+        if (!of_words(row) && row->type != KEY_TEXT)
             CU_ASSERT_STRING_NOT_EQUAL(row->min, row->max);
     }
 }
@@ -124,13 +134,104 @@ static bool set_text(const struct key_row *row, const char *value)
     return fine;
 }
 
+/* Of a time the unit is needed, but not for 0; its number has a range. */
+static void check_timing_range(const struct key_row *row)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%s ns", row->max);
+    CU_ASSERT_TRUE(set_text(row, text));
+    snprintf(text, sizeof text, "%sck", row->max);
+    CU_ASSERT_TRUE(set_text(row, text));
+    CU_ASSERT_FALSE(set_text(row, row->max));
+    snprintf(text, sizeof text, "%llu ns", strtoull(row->max, NULL, 10) + 1);
+    CU_ASSERT_FALSE(set_text(row, text));
+}
+
+/* Values of words: each one of its list and no other; an order has each word once. */
+static void test_words(void)
+{
+    static const struct {
+        const char *assignment;
+        uint32_t stored;
+        bool fine;
+    } cases[] = {
+        {"hbm.refresh=none", 0, true},
+        {"hbm.refresh=per_bank", 3, true},
+        {"hbm.refresh=per", 0, false},
+        {"hbm.refresh=none|all_bank", 0, false},
+        {"hbm.refresh=", 0, false},
+        {"hbm.mapping=row bank group column", 0x3210, true},
+        {"hbm.mapping= column  group bank row ", 0x0123, true},
+        {"hbm.mapping=row bank group", 0, false},
+        {"hbm.mapping=row bank group group", 0, false},
+        {"hbm.mapping=row bank group column row", 0, false},
+        {"hbm.mapping=row|bank|group|column", 0, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct config *config = config_new();
+        struct error err = {0};
+        bool fine = config_set(config, cases[i].assignment, &err);
+        CU_ASSERT_EQUAL(fine, cases[i].fine);
+        if (fine && config_finish(config, &err)) {
+            const struct dram_params *dram = &config_params(config)->hbm.dram;
+            bool refresh = strncmp(cases[i].assignment, "hbm.refresh", 11) == 0;
+            CU_ASSERT_EQUAL(refresh ? dram->refresh : dram->mapping, cases[i].stored);
+        }
+        config_free(config);
+    }
+}
+
+static void test_timings(void)
+{
+    static const struct {
+        const char *text, *canonical;
+        uint64_t ps, milliclocks;
+    } cases[] = {
+        {"14 ns", "14 ns", 14000, 0},
+        {"14ns", "14 ns", 14000, 0},
+        {"16.25  ns", "16.25 ns", 16250, 0},
+        {"14 ck", "14 ck", 0, 14000},
+        {"2.5ck", "2.5 ck", 0, 2500},
+        {"0", "0 ns", 0, 0},
+        {"14", NULL, 0, 0},
+        {"14 us", NULL, 0, 0},
+        {"ns", NULL, 0, 0},
+        {"1.0001 ns", NULL, 0, 0},
+        {"-1 ns", NULL, 0, 0},
+        {"14 nsx", NULL, 0, 0},
+        {"1e3 ns", NULL, 0, 0},
+        {"", NULL, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char assignment[64], line[64];
+        struct config *config = config_new();
+        struct error err = {0};
+        snprintf(assignment, sizeof assignment, "hbm.cl=%s", cases[i].text);
+        bool fine = config_set(config, assignment, &err);
+        CU_ASSERT_EQUAL(fine, cases[i].canonical != NULL);
+        if (fine && config_finish(config, &err)) {
+            CU_ASSERT_EQUAL(config_params(config)->hbm.dram.cl.ps, cases[i].ps);
+            CU_ASSERT_EQUAL(config_params(config)->hbm.dram.cl.milliclocks, cases[i].milliclocks);
+            char *text = config_text(config);
+            snprintf(line, sizeof line, "\n  cl: %s\n", cases[i].canonical);
+            CU_ASSERT_PTR_NOT_NULL(strstr(text, line));
+            memory_free(text);
+        }
+        config_free(config);
+    }
+}
+
 /* Both ends of every range are allowed, and what lies a step outside is not. */
 static void test_range_ends(void)
 {
     for (size_t i = 0; i < config_schema_size(); i++) {
         const struct key_row *row = config_schema_row(i);
         char outside[64];
-        if (row->type == KEY_TEXT)
+        if (row->type == KEY_TIMING) {
+            check_timing_range(row);
+            continue;
+        }
+        if (row->type == KEY_TEXT || row->type == KEY_ENUM || row->type == KEY_ORDER)
             continue;
         CU_ASSERT_TRUE(set_text(row, row->min));
         CU_ASSERT_TRUE(set_text(row, row->max));
@@ -321,6 +422,8 @@ int main(void)
         {"the schema is whole", test_schema},
         {"fields do not overlap", test_fields_are_apart},
         {"range ends", test_range_ends},
+        {"words", test_words},
+        {"timings", test_timings},
         {"defaults", test_defaults},
         {"a machine file", test_file},
         {"--set", test_set},

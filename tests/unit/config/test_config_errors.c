@@ -97,7 +97,7 @@ static void test_unknown_keys(void)
     expect("hbm:\n  bandwidth_gibps: 4\n",
            "t.yaml:2: unknown key 'hbm.bandwidth_gibps' (did you mean hbm.bandwidth_gbps?)");
     expect("hmb:\n  latency_ns: 4\n", "t.yaml:1: unknown key 'hmb' (did you mean hbm?)");
-    expect("hbm:\n  x: 4\n", "t.yaml:2: unknown key 'hbm.x' (--print-config shows all keys)");
+    expect("hbm:\n  xyzzy: 4\n", "t.yaml:2: unknown key 'hbm.xyzzy' (--print-config shows all keys)");
     expect("<<: {a: 1}\n", "t.yaml:1: unknown key '<<' (--print-config shows all keys)");
     expect("\"a\\nb\": 1\n", "t.yaml:1: unknown key 'a?b' (--print-config shows all keys)");
     expect("hbm.latency_ns: 4\n",

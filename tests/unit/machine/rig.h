@@ -97,6 +97,72 @@ struct rig {
     struct error error;
 };
 
+/* A small memory with timings in round numbers: a burst of 32 bytes takes 32 ps. */
+static inline struct dram_params rig_dram(void)
+{
+    return (struct dram_params){
+        .tck_ps = 8,
+        .data_rate = {4, 1},
+        .width_bits = 32,
+        .burst_length = 8,
+        .bank_groups = 4,
+        .banks_per_group = 4,
+        .page_bytes = 1024,
+        .cl = {100, 0},
+        .cwl = {50, 0},
+        .trcd_rd = {110, 0},
+        .trcd_wr = {90, 0},
+        .trp = {120, 0},
+        .tras = {300, 0},
+        .trc = {420, 0},
+        .trrd = {40, 0},
+        .tfaw = {200, 0},
+        .tccd_s = {0, 4000},
+        .tccd_l = {0, 8000},
+        .trtp = {45, 0},
+        .twr = {130, 0},
+        .twtr = {70, 0},
+        .trtw = {10, 0},
+        .trefi = {20000, 0},
+        .trfc = {2600, 0},
+        .trfc_pb = {1300, 0},
+        .bus_act = {0, 2000},
+        .bus_pre = {0, 1000},
+        .controller = {60, 0},
+        .refresh = 0,
+        .mapping = HBM_ROW | HBM_BANK << 4 | HBM_COLUMN << 8 | HBM_GROUP << 12,
+        .block_bytes = 256,
+        .bank_queue = 32,
+        .hit_cap = 4,
+    };
+}
+
+/* Some memory with banks: every timing, order and policy in turn. */
+static inline void rig_random_dram(struct hbm_params *hbm, uint64_t *seed)
+{
+    struct dram_params *dram = &hbm->dram;
+    struct timing *timings[] = {&dram->cl,   &dram->cwl,    &dram->trcd_rd, &dram->trcd_wr,
+                                &dram->trp,  &dram->tras,   &dram->trc,     &dram->trrd,
+                                &dram->tfaw, &dram->tccd_l, &dram->trtp,    &dram->twr,
+                                &dram->twtr, &dram->trtw,   &dram->bus_act};
+    static const uint32_t orders[] = {0x2310, 0x2130, 0x1230, 0x3210, 0x0123};
+    *seed = hash_finish(hash_word(*seed, 7));
+    hbm->model = HBM_BANKS;
+    hbm->interleave_bytes = UINT64_C(32) << (*seed & 3);
+    for (size_t i = 0; i < sizeof timings / sizeof *timings; i++) {
+        *seed = hash_finish(hash_word(*seed, i));
+        *timings[i] = (struct timing){*seed % 500, 0};
+    }
+    dram->refresh = *seed >> 8 & 3;
+    dram->page = *seed >> 10 & 1;
+    dram->scheduler = (*seed >> 11 & 3) == 0;
+    dram->mapping = orders[(*seed >> 13) % 5];
+    dram->block_bytes = UINT64_C(32) << (*seed >> 20 & 3);
+    dram->bank_xor = *seed >> 22 & 1;
+    dram->bank_queue = 1 + (*seed >> 23 & 31);
+    dram->hit_cap = *seed >> 28 & 7;
+}
+
 /* 1 ps a byte or cycle wherever a test has no other wish; no refresh, no issue cost. */
 static inline struct machine_params rig_params(uint32_t cube_columns, uint32_t cube_rows)
 {
@@ -105,7 +171,12 @@ static inline struct machine_params rig_params(uint32_t cube_columns, uint32_t c
         .model = {64, 8, 128, 80},
         .sched = {32, 64, 32, 8, 4},
         .dma = {0, 0, 1, 64, 4096, 8},
-        .hbm = {1 << 30, {1, 8}, 32, 256, 0, 1000000, 0},
+        .hbm = {.capacity_bytes = 1 << 30,
+                .pseudo_channels = 32,
+                .interleave_bytes = 256,
+                .rate = {1, 8},
+                .refresh_interval_ps = 1000000,
+                .dram = rig_dram()},
         .gemm = {{1, 1}, 65536, 0},
         .math = {{1, 1}, 128, 0, 1, 4, 5, 7},
         .scratch = {1 << 20, {1, 1}},

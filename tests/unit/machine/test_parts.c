@@ -33,6 +33,8 @@ static struct machine_params random_params(uint64_t *seed)
         params.network.width_bytes[level] = 1 + hash_next(seed) % 300;
     }
     params.network.virtual_channels = params.network.buffer_flits = 2;
+    if (hash_next(seed) % 2 == 0)
+        rig_random_dram(&params.hbm, seed);
     return params;
 }
 

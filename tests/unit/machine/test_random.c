@@ -119,6 +119,8 @@ static struct machine_params some_machine(uint64_t *state)
     }
     some_extremes(state, &p);
     some_network(state, &p);
+    if (maybe(state, 2))
+        rig_random_dram(&p.hbm, state);
     return p;
 }
 

@@ -1,0 +1,625 @@
+#include "machine/parts/hbm/dram.h"
+
+#include <string.h>
+
+#include "support/error.h"
+#include "support/memory.h"
+#include "support/units.h"
+
+enum { NONE = UINT32_MAX };
+
+struct dram_waiting {
+    struct dram_run run;
+    uint64_t arrival;
+    uint32_t next;
+};
+
+/* ---- refresh ---- */
+
+/* Closes every row and refreshes, at the due time or as soon as the rows may be closed. */
+static void refresh_all(const struct dram *dram, struct dram_channel *channel)
+{
+    uint64_t start = channel->refresh_at, closing = 0;
+    for (uint32_t i = 0; i < dram->banks; i++) {
+        const struct dram_bank *bank = &channel->bank[i];
+        bool open = bank->row != DRAM_NO_ROW;
+        start =
+            time_max(start, open ? bank->pre_ok : bank->act_ok - time_min(bank->act_ok, dram->rp));
+        closing = open ? dram->rp : closing;
+    }
+    uint64_t end = start + closing + dram->rfc;
+    for (uint32_t i = 0; i < dram->banks; i++) {
+        channel->bank[i].row = DRAM_NO_ROW;
+        channel->bank[i].act_ok = time_max(channel->bank[i].act_ok, end);
+    }
+    channel->due = 0;
+    channel->refresh_at += dram->refi;
+    channel->stats.refreshes++;
+}
+
+static void refresh_bank(const struct dram *dram, struct dram_channel *channel,
+                         struct dram_bank *bank)
+{
+    uint64_t start = bank->refresh_at;
+    if (bank->row != DRAM_NO_ROW)
+        start = time_max(start, bank->pre_ok) + dram->rp;
+    bank->row = DRAM_NO_ROW;
+    channel->due = 0;
+    bank->act_ok = time_max(bank->act_ok, start + dram->rfc_pb);
+    bank->refresh_at += dram->refi;
+    channel->stats.refreshes++;
+}
+
+/* What has fallen due by `now`: of many only the last is still felt. */
+static void refresh_due(const struct dram *dram, struct dram_channel *channel, uint64_t now)
+{
+    if (dram->refresh == DRAM_NO_REFRESH || dram->refresh == DRAM_PER_BANK ||
+        now < channel->refresh_at)
+        return;
+    refresh_all(dram, channel);
+    if (now < channel->refresh_at)
+        return;
+    uint64_t skipped = (now - channel->refresh_at) / dram->refi;
+    channel->refresh_at += skipped * dram->refi;
+    channel->stats.refreshes += skipped;
+    refresh_all(dram, channel);
+}
+
+static void refresh_bank_due(const struct dram *dram, struct dram_channel *channel,
+                             struct dram_bank *bank, uint64_t now)
+{
+    if (dram->refresh != DRAM_PER_BANK || now < bank->refresh_at)
+        return;
+    refresh_bank(dram, channel, bank);
+    if (now < bank->refresh_at)
+        return;
+    uint64_t skipped = (now - bank->refresh_at) / dram->refi;
+    bank->refresh_at += skipped * dram->refi;
+    channel->stats.refreshes += skipped;
+    refresh_bank(dram, channel, bank);
+}
+
+/* No column of the bank at this time or later before the next refresh. */
+static uint64_t refresh_limit(const struct dram *dram, const struct dram_channel *channel,
+                              const struct dram_bank *bank)
+{
+    if (dram->refresh == DRAM_NO_REFRESH)
+        return TIME_LAST;
+    return dram->refresh == DRAM_PER_BANK ? bank->refresh_at : channel->refresh_at;
+}
+
+/* ---- rows ---- */
+
+static uint64_t activate_after(const struct dram_channel *channel, uint64_t now)
+{
+    uint64_t time = time_max(time_max(now, channel->row_bus), channel->window[channel->window_at]);
+    return time_max(time, channel->after_activate);
+}
+
+/* A row that the policy closes as soon as it may be has been closed by `now`. */
+static void close_early(const struct dram *dram, struct dram_bank *bank, uint64_t now)
+{
+    if (!dram->closed || bank->row == DRAM_NO_ROW || now < bank->pre_ok)
+        return;
+    bank->act_ok = time_max(bank->act_ok, bank->pre_ok + dram->rp);
+    bank->row = DRAM_NO_ROW;
+}
+
+struct plan {
+    bool hit, conflict;
+    uint64_t act, column; /* the earliest */
+};
+
+/* A burst of `row` in the bank, chosen at `now`. */
+static struct plan plan_burst(const struct dram *dram, const struct dram_channel *channel,
+                              uint32_t number, uint64_t row, bool write, uint64_t now)
+{
+    const struct dram_bank *bank = &channel->bank[number];
+    uint64_t rcd = write ? dram->rcd_wr : dram->rcd_rd;
+    struct plan plan = {.hit = bank->row == row};
+    if (plan.hit) {
+        plan.column = time_max(now, bank->act + rcd);
+    } else {
+        plan.conflict = bank->row != DRAM_NO_ROW;
+        uint64_t ready = bank->act_ok;
+        if (plan.conflict)
+            ready = time_max(ready, time_max(now, bank->pre_ok) + dram->rp);
+        plan.act = time_max(activate_after(channel, now), ready);
+        plan.column = plan.act + rcd;
+    }
+    plan.column = time_max(plan.column, channel->chain[number % dram->groups]);
+    if (write != channel->last_write && channel->last_end > 0)
+        plan.column = time_max(plan.column, channel->last_end + (write ? dram->rtw : dram->wtr));
+    return plan;
+}
+
+/* The window of four and the row bus count from when the row was asked for: a bank that is not
+ * ready does not keep the others from opening theirs. */
+static void open_row(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                     uint64_t row, const struct plan *plan, uint64_t now)
+{
+    struct dram_bank *bank = &channel->bank[number];
+    uint64_t asked = activate_after(channel, now);
+    channel->window[channel->window_at] = asked + dram->faw;
+    channel->after_activate = asked + dram->rrd;
+    channel->window_at = (channel->window_at + 1) % DRAM_WINDOW;
+    channel->row_bus = asked + dram->bus_act + (plan->conflict ? dram->bus_pre : 0);
+    channel->stats.activates++;
+    channel->stats.conflicts += plan->conflict;
+    bank->row = row;
+    bank->act = plan->act;
+    bank->act_ok = plan->act + dram->rc;
+    bank->pre_ok = plan->act + dram->ras;
+    bank->hits = 0;
+}
+
+/* ---- the data bus ---- */
+
+static void add_gap(const struct dram *dram, struct dram_channel *channel, uint64_t start,
+                    uint64_t end)
+{
+    if (end < start + dram->burst)
+        return;
+    if (channel->gaps == DRAM_GAPS) /* the oldest is the least likely to be of use */
+        memmove(channel->gap, channel->gap + 1, --channel->gaps * sizeof *channel->gap);
+    channel->gap[channel->gaps++] = (struct dram_gap){start, end};
+}
+
+/* What a burst that is chosen at `now` and all later ones cannot use. */
+static void forget_gaps(const struct dram *dram, struct dram_channel *channel, bool write,
+                        uint64_t now)
+{
+    uint64_t first = now + (write ? dram->cwl : dram->cl) + dram->burst;
+    uint32_t old = 0;
+    while (old < channel->gaps && (write != channel->last_write || channel->gap[old].end < first))
+        old++;
+    if (old == 0)
+        return;
+    channel->gaps -= old;
+    memmove(channel->gap, channel->gap + old, channel->gaps * sizeof *channel->gap);
+}
+
+/* Puts a burst on the bus, not before `first`; returns its start, TIME_NEVER if that is after
+ * `limit`. */
+static uint64_t take_bus(const struct dram *dram, struct dram_channel *channel, uint64_t first,
+                         uint64_t limit)
+{
+    for (uint32_t i = 0; i < channel->gaps; i++) {
+        struct dram_gap *gap = &channel->gap[i];
+        uint64_t start = time_max(gap->start, first), end = start + dram->burst;
+        if (end > gap->end)
+            continue;
+        if (start > limit)
+            return TIME_NEVER;
+        struct dram_gap after = {end, gap->end};
+        if (start >= gap->start + dram->burst) {
+            gap->end = start;
+            if (after.end >= after.start + dram->burst && channel->gaps < DRAM_GAPS) {
+                memmove(gap + 2, gap + 1, (channel->gaps - i - 1) * sizeof *gap);
+                gap[1] = after;
+                channel->gaps++;
+            }
+        } else {
+            *gap = after;
+        }
+        return start;
+    }
+    uint64_t start = time_max(channel->bus_free, first);
+    if (start > limit)
+        return TIME_NEVER;
+    add_gap(dram, channel, channel->bus_free, start);
+    channel->bus_free = start + dram->burst;
+    return start;
+}
+
+static void note_data(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                      bool write, uint64_t start, uint64_t bursts)
+{
+    struct dram_bank *bank = &channel->bank[number];
+    uint64_t end = start + dram->burst;
+    if (write != channel->last_write || end > channel->last_end)
+        channel->last_end = end;
+    channel->last_write = write;
+    channel->stats.bursts += bursts;
+    bank->hits += (uint32_t)bursts;
+    bank->pre_ok = time_max(bank->pre_ok, write ? end + dram->wr : start - dram->cl + dram->rtp);
+}
+
+/* One burst, chosen at `now`; returns the end of its data. */
+static uint64_t serve_burst(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                            uint64_t row, bool write, uint64_t now)
+{
+    struct dram_bank *bank = &channel->bank[number];
+    uint64_t latency = write ? dram->cwl : dram->cl;
+    if (bank->head != NONE || dram->round_robin)
+        channel->due = 0;
+    if (channel->gaps > 0)
+        forget_gaps(dram, channel, write, now);
+    for (;;) {
+        refresh_bank_due(dram, channel, bank, now);
+        close_early(dram, bank, now);
+        uint64_t limit = refresh_limit(dram, channel, bank), start = TIME_NEVER;
+        struct plan plan = plan_burst(dram, channel, number, row, write, now);
+        if (!plan.hit && plan.act < limit)
+            open_row(dram, channel, number, row, &plan, now);
+        if (plan.column < limit)
+            start = take_bus(dram, channel, plan.column + latency, limit - 1 + latency);
+        if (start != TIME_NEVER) {
+            channel->chain[number % dram->groups] = plan.column + dram->ccd_l;
+            note_data(dram, channel, number, write, start, 1);
+            return start + dram->burst;
+        }
+        now = time_max(now, limit);
+        if (dram->refresh != DRAM_PER_BANK)
+            refresh_all(dram, channel);
+    }
+}
+
+static uint32_t bank_at(const struct dram *dram, const struct dram_run *run, uint32_t burst)
+{
+    if (dram->wide == 1)
+        return run->bank;
+    uint32_t first = run->bank & ~(dram->wide - 1);
+    return first + ((run->bank + burst) & (dram->wide - 1));
+}
+
+/* All bursts of a run from burst `from` on, if their rows are open and the bus has no gap that they
+ * could use; false: one by one. The columns of each group follow at tCCD_L, the data of all at the
+ * pace of the bus, which is not the faster one; so the first burst of each group decides. */
+static bool serve_open(const struct dram *dram, struct dram_channel *channel,
+                       const struct dram_run *run, uint32_t from, uint64_t now, uint64_t *end)
+{
+    uint32_t bursts = run->bursts - from, banks = bursts < dram->wide ? bursts : dram->wide;
+    uint64_t latency = run->write ? dram->cwl : dram->cl;
+    uint64_t rcd = run->write ? dram->rcd_wr : dram->rcd_rd, columns[DRAM_GROUPS_MAX];
+    uint64_t pace = dram->wide * dram->burst >= dram->ccd_l ? dram->burst : dram->ccd_l;
+    uint64_t limit = TIME_LAST, start = 0;
+    uint64_t earliest_column = TIME_NEVER;
+    columns[0] = 0;
+    if (dram->closed || (pace > dram->burst && dram->wide > 1) ||
+        (run->write != channel->last_write && channel->last_end > 0))
+        return false;
+    for (uint32_t i = 0; i < banks; i++) {
+        uint32_t number = bank_at(dram, run, from + i);
+        const struct dram_bank *bank = &channel->bank[number];
+        if (bank->row != run->row || bank->head != NONE)
+            return false;
+        limit = time_min(limit, refresh_limit(dram, channel, bank));
+        uint64_t column =
+            time_max(time_max(now, bank->act + rcd), channel->chain[number % dram->groups]);
+        columns[i] = column;
+        earliest_column = time_min(earliest_column, column);
+        if (i == 0)
+            start = time_max(channel->bus_free, column + latency);
+        else if (column + latency > start + i * dram->burst)
+            return false;
+    }
+    if (channel->gaps > 0)
+        forget_gaps(dram, channel, run->write, now);
+    /* Nor may one of them find room before the first, or in a gap that is there. */
+    uint64_t soonest = earliest_column + latency + dram->burst;
+    if ((channel->gaps > 0 && channel->gap[channel->gaps - 1].end >= soonest) ||
+        (start > channel->bus_free && start >= soonest))
+        return false;
+    /* In one bank columns slower than the bus leave gaps, unless the bus is behind them. */
+    uint64_t last = start + (bursts - 1) * dram->burst;
+    if (pace > dram->burst) {
+        uint64_t last_column = columns[0] + (bursts - 1) * pace;
+        if (last_column + latency > last)
+            return false;
+    }
+    if (last - latency >= limit)
+        return false;
+    add_gap(dram, channel, channel->bus_free, start);
+    channel->bus_free = *end = last + dram->burst;
+    for (uint32_t i = 0; i < banks; i++) {
+        uint32_t visits = (bursts - i - 1) / dram->wide + 1;
+        uint32_t number = bank_at(dram, run, from + i);
+        channel->chain[number % dram->groups] = columns[i] + visits * dram->ccd_l;
+        note_data(dram, channel, number, run->write,
+                  start + (i + (visits - 1) * (uint64_t)dram->wide) * dram->burst, visits);
+    }
+    return true;
+}
+
+/* A run that is chosen at `now`; returns the end of its data. */
+static uint64_t serve(const struct dram *dram, struct dram_channel *channel,
+                      const struct dram_run *run, uint64_t now)
+{
+    uint64_t last = 0;
+    for (uint32_t from = 0; from < run->bursts;) {
+        uint64_t end;
+        if (serve_open(dram, channel, run, from, now, &end))
+            return time_max(last, end);
+        /* once round all banks before it is tried again */
+        for (uint32_t i = 0; i < dram->wide && from < run->bursts; i++, from++)
+            last = time_max(last, serve_burst(dram, channel, bank_at(dram, run, from), run->row,
+                                              run->write, now));
+    }
+    return last;
+}
+
+/* ---- those that wait for their bank ---- */
+
+/* Returns in how many new pieces: none, if it only makes the last one longer. */
+static uint32_t append(struct dram_channel *channel, const struct dram_run *run, uint64_t now)
+{
+    struct dram_bank *bank = &channel->bank[run->bank];
+    if (bank->head != NONE) {
+        struct dram_waiting *last = &channel->waiting[bank->tail];
+        if (last->arrival == now && last->run.request == run->request &&
+            last->run.row == run->row) {
+            last->run.bursts += run->bursts;
+            channel->due = 0;
+            return 0;
+        }
+    }
+    if (channel->waiting_free == NONE) {
+        uint32_t old = channel->waiting_room, room = old == 0 ? 16 : 2 * old;
+        struct dram_waiting *larger = memory_new(room, sizeof *larger);
+        if (old > 0)
+            memcpy(larger, channel->waiting, old * sizeof *larger);
+        for (uint32_t i = old; i < room; i++)
+            larger[i].next = i + 1 < room ? i + 1 : NONE;
+        memory_free(channel->waiting);
+        channel->waiting = larger;
+        channel->waiting_free = old;
+        channel->waiting_room = room;
+    }
+    uint32_t at = channel->waiting_free;
+    channel->waiting_free = channel->waiting[at].next;
+    channel->waiting[at] = (struct dram_waiting){*run, now, NONE};
+    if (bank->head == NONE)
+        bank->head = at;
+    else
+        channel->waiting[bank->tail].next = at;
+    bank->tail = at;
+    channel->waiting_banks |= UINT64_C(1) << run->bank;
+    channel->due = 0;
+    return 1;
+}
+
+/* A bank's next step, and when: a column of the run at `at`, or to open that run's row. */
+struct step {
+    uint64_t time;
+    uint32_t previous, at;
+    bool hit;
+};
+
+/* A hit that is seen goes first: the oldest's in any case, a younger one's while the row cannot be
+ * closed anyway, or has not had `hit_cap` bursts. Then the oldest. */
+static struct step next_step(const struct dram *dram, const struct dram_channel *channel,
+                             uint32_t number)
+{
+    const struct dram_bank *bank = &channel->bank[number];
+    uint32_t seen = 0, previous = NONE;
+    for (uint32_t at = bank->head; at != NONE && seen < dram->bank_window;
+         at = channel->waiting[at].next) {
+        const struct dram_waiting *waiting = &channel->waiting[at];
+        const struct dram_run *run = &waiting->run;
+        if (bank->row == run->row) {
+            uint64_t column =
+                plan_burst(dram, channel, number, run->row, run->write, waiting->arrival).column;
+            uint64_t latency = run->write ? dram->cwl : dram->cl;
+            if (dram->round_robin && channel->bus_free > latency)
+                column = time_max(column, channel->bus_free - latency);
+            if (at == bank->head || bank->hits < dram->hit_cap ||
+                (dram->round_robin ? column : waiting->arrival) < bank->pre_ok)
+                return (struct step){dram->round_robin ? column : waiting->arrival, previous, at,
+                                     true};
+            break;
+        }
+        seen += run->bursts;
+        previous = at;
+    }
+    uint64_t ready =
+        bank->row == DRAM_NO_ROW ? bank->act_ok - time_min(bank->act_ok, dram->rp) : bank->pre_ok;
+    if (bank->row == DRAM_NO_ROW && !dram->round_robin)
+        ready = 0;
+    return (struct step){time_max(ready, channel->waiting[bank->head].arrival), NONE, bank->head,
+                         false};
+}
+
+/* The earliest of all banks; of equals the one whose turn it is. */
+static uint32_t earliest(const struct dram *dram, const struct dram_channel *channel,
+                         struct step *step)
+{
+    uint32_t best = 0, best_order = NONE;
+    *step = (struct step){.time = TIME_NEVER};
+    for (uint64_t left = channel->waiting_banks; left != 0; left &= left - 1) {
+        uint32_t number = (uint32_t)__builtin_ctzll(left);
+        struct step mine = next_step(dram, channel, number);
+        uint32_t order = (number + dram->banks - channel->turn - 1) % dram->banks;
+        if (mine.time > step->time || (mine.time == step->time && order > best_order))
+            continue;
+        *step = mine;
+        best = number;
+        best_order = order;
+    }
+    return best;
+}
+
+/* A burst of the run of the step; the run leaves with its last. */
+static void serve_waiting(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                          const struct step *step, uint64_t now, dram_done *done, void *context)
+{
+    struct dram_bank *bank = &channel->bank[number];
+    struct dram_run *run = &channel->waiting[step->at].run;
+    uint64_t end = serve_burst(dram, channel, number, run->row, run->write, now);
+    channel->turn = number;
+    if (--run->bursts > 0)
+        return;
+    uint32_t next = channel->waiting[step->at].next, request = run->request;
+    if (step->previous == NONE)
+        bank->head = next;
+    else
+        channel->waiting[step->previous].next = next;
+    if (next == NONE)
+        bank->tail = step->previous;
+    channel->waiting[step->at].next = channel->waiting_free;
+    channel->waiting_free = step->at;
+    if (bank->head == NONE)
+        channel->waiting_banks &= ~(UINT64_C(1) << number);
+    done(context, request, end);
+}
+
+uint64_t dram_next(const struct dram *dram, const struct dram_channel *channel)
+{
+    struct step step = {.time = TIME_NEVER};
+    if (channel->waiting_banks != 0)
+        earliest(dram, channel, &step);
+    return step.time;
+}
+
+/* All that a bank can do by `now`, when banks do not take turns. */
+static void advance_bank(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                         uint64_t now, dram_done *done, void *context)
+{
+    while (channel->bank[number].head != NONE) {
+        struct step step = next_step(dram, channel, number);
+        if (step.time > now)
+            return;
+        serve_waiting(dram, channel, number, &step, step.time, done, context);
+    }
+}
+
+void dram_advance(const struct dram *dram, struct dram_channel *channel, uint64_t now,
+                  dram_done *done, void *context)
+{
+    while (channel->waiting_banks != 0 && channel->due <= now) {
+        struct step step;
+        uint32_t number = earliest(dram, channel, &step);
+        channel->due = step.time;
+        if (step.time > now)
+            return;
+        if (dram->refresh != DRAM_NO_REFRESH && dram->refresh != DRAM_PER_BANK &&
+            step.time >= channel->refresh_at) {
+            refresh_due(dram, channel, step.time);
+            continue;
+        }
+        if (!dram->round_robin) {
+            advance_bank(dram, channel, number, step.time, done, context);
+            continue;
+        }
+        if (step.hit) {
+            serve_waiting(dram, channel, number, &step, step.time, done, context);
+            continue;
+        }
+        struct dram_bank *bank = &channel->bank[number];
+        const struct dram_run *run = &channel->waiting[step.at].run;
+        refresh_bank_due(dram, channel, bank, step.time);
+        close_early(dram, bank, step.time);
+        struct plan plan = plan_burst(dram, channel, number, run->row, run->write, step.time);
+        open_row(dram, channel, number, run->row, &plan, step.time);
+    }
+}
+
+/* Whether a burst of `row` that arrives at `now` can have its times at once: nothing waits for its
+ * bank, and no other row must stay open for a while. */
+static bool may_go(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                   uint64_t row, uint64_t now)
+{
+    struct dram_bank *bank = &channel->bank[number];
+    refresh_bank_due(dram, channel, bank, now);
+    close_early(dram, bank, now);
+    return bank->head == NONE &&
+           (bank->row == row || bank->row == DRAM_NO_ROW || bank->pre_ok <= now);
+}
+
+/* Burst by burst: one whose bank is ready is served, another waits. */
+static uint32_t arrive_apart(const struct dram *dram, struct dram_channel *channel, uint64_t now,
+                             const struct dram_run *run, dram_done *done, void *context)
+{
+    uint32_t pieces = 0;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < run->bursts; i++) {
+        struct dram_run burst = *run;
+        burst.bank = bank_at(dram, run, i);
+        burst.bursts = 1;
+        if (channel->waiting_banks != 0 && now > 0)
+            dram_advance(dram, channel, now - 1, done, context);
+        if (!dram->round_robin && may_go(dram, channel, burst.bank, run->row, now)) {
+            end = time_max(end, serve(dram, channel, &burst, now));
+            continue;
+        }
+        pieces += append(channel, &burst, now);
+        if (!dram->round_robin)
+            advance_bank(dram, channel, burst.bank, now, done, context);
+    }
+    if (end > 0) {
+        pieces++;
+        done(context, run->request, end);
+    }
+    return pieces;
+}
+
+uint32_t dram_arrive(const struct dram *dram, struct dram_channel *channel, uint64_t now,
+                     const struct dram_run *run, dram_done *done, void *context)
+{
+    uint32_t banks = run->bursts < dram->wide ? run->bursts : dram->wide;
+    /* What is due at `now` itself may yet be changed by what else arrives at `now`. */
+    if (channel->waiting_banks != 0 && now > 0)
+        dram_advance(dram, channel, now - 1, done, context);
+    refresh_due(dram, channel, now);
+    uint64_t end;
+    if (!dram->round_robin && dram->refresh != DRAM_PER_BANK &&
+        serve_open(dram, channel, run, 0, now, &end)) {
+        done(context, run->request, end);
+        return 1;
+    }
+    bool apart = dram->round_robin || channel->waiting_banks != 0;
+    for (uint32_t i = 0; i < banks && !apart; i++)
+        apart = !may_go(dram, channel, bank_at(dram, run, i), run->row, now);
+    if (apart)
+        return arrive_apart(dram, channel, now, run, done, context);
+    done(context, run->request, serve(dram, channel, run, now));
+    return 1;
+}
+
+/* The gaps one after the other, then behind everything: not even the order can be better. */
+uint64_t dram_least(const struct dram *dram, const struct dram_channel *channel, uint64_t now,
+                    uint64_t bursts)
+{
+    uint64_t first = now + time_min(dram->cl, dram->cwl), left = time_multiply(bursts, dram->burst);
+    for (uint32_t i = 0; i < channel->gaps; i++) {
+        uint64_t start = time_max(channel->gap[i].start, first), end = channel->gap[i].end;
+        if (start + left <= end)
+            return start + left;
+        left -= end - time_min(start, end);
+    }
+    return time_add(time_max(channel->bus_free, first), left);
+}
+
+void dram_init(const struct dram *dram, struct dram_channel *channel, uint64_t refresh_at)
+{
+    if (dram->banks > DRAM_BANKS_MAX || dram->groups > DRAM_GROUPS_MAX)
+        error_bug("%u banks in %u groups", dram->banks, dram->groups);
+    memset(channel, 0, sizeof *channel);
+    channel->refresh_at = refresh_at;
+    channel->waiting_free = NONE;
+    for (uint32_t i = 0; i < dram->banks; i++)
+        channel->bank[i] =
+            (struct dram_bank){.row = DRAM_NO_ROW,
+                               .refresh_at = refresh_at + i * (dram->refi / dram->banks),
+                               .head = NONE,
+                               .tail = NONE};
+}
+
+void dram_fini(struct dram_channel *channel)
+{
+    memory_free(channel->waiting);
+}
+
+void dram_copy(struct dram_channel *to, const struct dram_channel *from,
+               void (*waits)(void *context, uint32_t request), void *context)
+{
+    *to = *from;
+    if (from->waiting_room == 0)
+        return;
+    to->waiting = memory_new(from->waiting_room, sizeof *to->waiting);
+    memcpy(to->waiting, from->waiting, from->waiting_room * sizeof *to->waiting);
+    for (uint64_t left = to->waiting_banks; left != 0; left &= left - 1)
+        for (uint32_t at = to->bank[__builtin_ctzll(left)].head; at != NONE;
+             at = to->waiting[at].next)
+            waits(context, to->waiting[at].run.request);
+}
