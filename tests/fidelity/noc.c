@@ -165,13 +165,19 @@ static double mean_latency(void)
                                   (double)options.endpoint;
 }
 
+/* Long packets are few. */
+static uint64_t measured_cycles(void)
+{
+    return options.measured + 1000 * run.packet_flits;
+}
+
 /* At `offered` flits per node and cycle. Returns the mean latency in cycles. */
 static double load(double offered)
 {
     run.random = options.seed;
     run.probability = offered / (double)run.packet_flits;
     run.from_ps = options.warm_up * run.cycle_ps;
-    run.to_ps = run.from_ps + options.measured * run.cycle_ps;
+    run.to_ps = run.from_ps + measured_cycles() * run.cycle_ps;
     run.open = run.packets = run.latency_ps = run.flits = 0;
     simulate();
     return mean_latency();
@@ -201,7 +207,7 @@ static double saturation(void)
 static double accepted(void)
 {
     load(1);
-    return (double)run.flits / (double)options.measured /
+    return (double)run.flits / (double)measured_cycles() /
            (double)grid_size(run.params->geometry.pes);
 }
 
@@ -442,7 +448,8 @@ int main(int argc, char **argv)
 {
     static const struct argp_option rows[] = {
         {"warm-up", 'w', "CYCLES", 0, "Not measured at first (5000)", 0},
-        {"measure", 'm', "CYCLES", 0, "Measured then (20000)", 0},
+        {"measure", 'm', "CYCLES", 0, "Measured then (20000), and 1000 for each flit of a packet",
+         0},
         {"endpoint", 'e', "CYCLES", 0, "Added to each latency (5: BookSim's nodes)", 0},
         {"seed", 's', "N", 0, "Of the traffic (1)", 0},
         {0}};

@@ -2,12 +2,30 @@
 
 #include "support/error.h"
 
+static bool is_vertical(uint32_t port)
+{
+    return port == DIR_N || port == DIR_S;
+}
+
+/* Halfway round a ring both ways are equally long: PEs take one or the other in turn. */
+static bool is_tie(struct grid grid, struct position from, struct position to, bool vertical)
+{
+    uint32_t size = vertical ? grid.rows : grid.columns;
+    uint32_t up = vertical ? (to.y + size - from.y) % size : (to.x + size - from.x) % size;
+    return 2 * up == size;
+}
+
 uint32_t mesh_output(const struct geometry *geometry, uint32_t here, uint32_t there)
 {
+    struct position from = grid_position(geometry->pes, here);
+    struct position to = grid_position(geometry->pes, there);
     if (here == there)
         return MESH_PE;
-    return grid_route(geometry->pes, grid_position(geometry->pes, here),
-                      grid_position(geometry->pes, there), geometry->pe_torus);
+    enum direction direction = grid_route(geometry->pes, from, to, geometry->pe_torus);
+    if (geometry->pe_torus && (from.x + from.y) % 2 == 1 &&
+        is_tie(geometry->pes, from, to, is_vertical(direction)))
+        direction = direction_opposite(direction);
+    return direction;
 }
 
 uint32_t mesh_far_end(const struct geometry *geometry, uint32_t here, uint32_t output,
@@ -36,11 +54,6 @@ static bool wraps(enum direction direction, struct position from, struct positio
     default:
         return to.x > from.x;
     }
-}
-
-static bool is_vertical(uint32_t port)
-{
-    return port == DIR_N || port == DIR_S;
 }
 
 void mesh_channels(const struct machine_params *params, uint32_t here, uint32_t input,

@@ -53,7 +53,7 @@ struct output {
     uint64_t turn_at;             /* its next MESH_TURN; TIME_NEVER: none */
     uint32_t wanted[MESH_INPUTS]; /* channels of each input that have flits for it */
     uint32_t waiting;             /* how many */
-    bool lost;                    /* an input to another output, and the cycle with it */
+    uint32_t lost;                /* times in a row that another output had the input */
     uint32_t last;                /* channel that sent last: input * NETWORK_VCS_MAX + channel */
 };
 
