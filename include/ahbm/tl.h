@@ -98,8 +98,8 @@ struct tl_tensor tl_full(struct tl *tl, uint32_t rows, uint32_t cols, enum tl_dt
 struct tl_tensor tl_ref(struct tl *tl, uint32_t pe, uint64_t addr, uint32_t rows, uint32_t cols,
                         enum tl_dtype dtype);
 /* An HBM tensor striped over the shares of all PEs of this CUBE: byte `addr` of the stack lies in
- * share (addr / U) mod P, at addr / (U * P) * U + addr mod U there, with U = launch->stripe_bytes and
- * P = launch->pes. No command. */
+ * share (addr / U) mod P, at addr / (U * P) * U + addr mod U there, with U = launch->stripe_bytes
+ * and P = launch->pes. No command. */
 struct tl_tensor tl_ref_stack(struct tl *tl, uint64_t addr, uint32_t rows, uint32_t cols,
                               enum tl_dtype dtype);
 /* Lazy: returns at once, the CPU waits at the first use. */

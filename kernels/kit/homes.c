@@ -21,7 +21,8 @@ static void place_in_share(struct tl_launch *launch, uint64_t first, uint64_t by
     launch->s_base = launch->v_base + launch->batch * launch->kv_stride;
 }
 
-/* The same in the stack: a region per request and PE, each one share further than the one before. */
+/* The same in the stack: a region per request and PE, each one share further than the one before.
+ */
 static void place_in_stack(struct tl_launch *launch, uint64_t first, uint64_t bytes)
 {
     uint64_t unit = launch->stripe_bytes, row = unit * launch->pes;

@@ -25,7 +25,7 @@ struct pe_values {
 struct engine {
     struct value_engine base;
     uint32_t pes;
-    struct pe_values *pe; /* [pes] */
+    struct pe_values *pe;     /* [pes] */
     struct value_share stack; /* what is striped over the shares, by its addresses */
     struct workspace buffers[BUFFERS];
     struct error error;

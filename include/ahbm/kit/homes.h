@@ -18,8 +18,8 @@ void kit_homes_choose(struct tl_launch *launch, uint64_t rows, uint64_t tokens);
 /* For a vector of launch->message bytes and its sum, nothing else. */
 void kit_homes_choose_message(struct tl_launch *launch);
 
-/* Where PE `pe`'s K or V of a request begins, from launch->k_base or v_base: in its share, or in the
- * CUBE's stack, then in the PE's own share first. */
+/* Where PE `pe`'s K or V of a request begins, from launch->k_base or v_base: in its share, or in
+ * the CUBE's stack, then in the PE's own share first. */
 uint64_t kit_homes_kv(const struct tl_launch *launch, uint64_t base, uint32_t pe, uint32_t request);
 
 /* bf16 of PE `pe`'s K or V at such an address, or some bytes behind. */

@@ -198,7 +198,8 @@ static inline struct pe_memory *group_share_owner(struct group *group, uint32_t 
     return hbm ? &group_pe(group, cube, hbm->pe)->memory : NULL;
 }
 
-/* Where a byte of a CUBE's stack lies, counted apart from prog/stripe.h: one share after the other. */
+/* Where a byte of a CUBE's stack lies, counted apart from prog/stripe.h: one share after the other.
+ */
 static inline uint8_t *group_stack_byte(struct group *group, uint32_t cube, uint64_t addr)
 {
     uint64_t unit = group->launch.stripe_bytes, pes = group->launch.pes;
@@ -210,8 +211,8 @@ static inline uint8_t *group_stack_byte(struct group *group, uint32_t cube, uint
 }
 
 /* Executes a command with a striped operand on a copy of that. */
-static inline void group_execute_striped(struct group *group, uint32_t cube,
-                                         struct pe_memory *own, const struct command *command)
+static inline void group_execute_striped(struct group *group, uint32_t cube, struct pe_memory *own,
+                                         const struct command *command)
 {
     struct command copied = *command;
     struct operand *striped = copied.op == OP_LOAD ? &copied.a : &copied.b;

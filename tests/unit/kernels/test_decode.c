@@ -491,5 +491,6 @@ CHECK_MAIN("kernels/decode", CHECK_TEST(test_values_of_positions),
            CHECK_TEST(test_packed_counts), CHECK_TEST(test_copies_do_not_depend_on_context),
            CHECK_TEST(test_scratch), CHECK_TEST(test_batch_runs_where_it_should),
            CHECK_TEST(test_redundant), CHECK_TEST(test_errors), CHECK_TEST(test_values),
-           CHECK_TEST(test_values_of_stripes), CHECK_TEST(test_values_of_forms), CHECK_TEST(test_values_of_shapes),
-           CHECK_TEST(test_values_of_batches), CHECK_TEST(test_values_of_smaller_groups))
+           CHECK_TEST(test_values_of_stripes), CHECK_TEST(test_values_of_forms),
+           CHECK_TEST(test_values_of_shapes), CHECK_TEST(test_values_of_batches),
+           CHECK_TEST(test_values_of_smaller_groups))

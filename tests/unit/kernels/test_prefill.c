@@ -489,8 +489,8 @@ static void test_errors(void)
     check_error(launch, "prefill-one-pe", "PE 0 of a group of one CUBE");
 }
 
-CHECK_MAIN("kernels/prefill", CHECK_TEST(test_values), CHECK_TEST(test_stripes), CHECK_TEST(test_shards),
-           CHECK_TEST(test_options), CHECK_TEST(test_spilling), CHECK_TEST(test_one_pe),
-           CHECK_TEST(test_fanout), CHECK_TEST(test_counts), CHECK_TEST(test_counts_of_spilling),
-           CHECK_TEST(test_counts_of_rotations), CHECK_TEST(test_choice),
-           CHECK_TEST(test_placement), CHECK_TEST(test_errors))
+CHECK_MAIN("kernels/prefill", CHECK_TEST(test_values), CHECK_TEST(test_stripes),
+           CHECK_TEST(test_shards), CHECK_TEST(test_options), CHECK_TEST(test_spilling),
+           CHECK_TEST(test_one_pe), CHECK_TEST(test_fanout), CHECK_TEST(test_counts),
+           CHECK_TEST(test_counts_of_spilling), CHECK_TEST(test_counts_of_rotations),
+           CHECK_TEST(test_choice), CHECK_TEST(test_placement), CHECK_TEST(test_errors))

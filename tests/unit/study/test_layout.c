@@ -61,8 +61,8 @@ static void count_striped(struct counter *counter, const struct tl_region *regio
         end = (at / unit + 1) * unit;
         uint64_t stop = end < used ? end : used;
         counter->shares[at / unit % pes] += stop - at;
-        counter->lowest = at / unit / pes * unit < counter->lowest ? at / unit / pes * unit
-                                                                    : counter->lowest;
+        counter->lowest =
+            at / unit / pes * unit < counter->lowest ? at / unit / pes * unit : counter->lowest;
         counter->highest = at / unit / pes * unit + unit > counter->highest
                                ? at / unit / pes * unit + unit
                                : counter->highest;
