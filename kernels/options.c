@@ -5,13 +5,13 @@
 /* What the attention of a decode looks at, whatever becomes of its (m, l, O). */
 enum {
     DECODE_SWEEP = TL_OPTION_CONTEXT | TL_OPTION_REQUESTS | TL_OPTION_BATCH | TL_OPTION_QUERY_LEN |
-                   TL_OPTION_TILE | TL_OPTION_FORM | TL_OPTION_GEMM
+                   TL_OPTION_TILE | TL_OPTION_FORM | TL_OPTION_GEMM | TL_OPTION_KV_LAYOUT
 };
 
 /* That of a prefill; it looks at form and GEMM to refuse what it does not have. */
 enum {
     PREFILL_SWEEP = TL_OPTION_CONTEXT | TL_OPTION_BATCH | TL_OPTION_QUERY_LEN | TL_OPTION_TILE |
-                    TL_OPTION_FORM | TL_OPTION_GEMM
+                    TL_OPTION_FORM | TL_OPTION_GEMM | TL_OPTION_KV_LAYOUT
 };
 
 static uint32_t if_several(uint32_t places, uint32_t options)

@@ -4,6 +4,7 @@
  *     ahbm-pdes --kernel ./mine.so --context 4096
  */
 #include <ahbm/kernel.h>
+#include <ahbm/kit/homes.h>
 
 #include <float.h>
 #include <math.h>
@@ -40,17 +41,19 @@ static void fold(struct tl *tl, const struct running *state, struct tl_tensor q,
 static void run_request(struct tl *tl, const struct tl_launch *launch, uint32_t request)
 {
     uint32_t rows = launch->group_heads * launch->query_len, dim = launch->head_dim;
-    uint64_t kv = request * launch->kv_stride, row_bytes = (uint64_t)dim * BF16_BYTES;
+    uint64_t row_bytes = (uint64_t)dim * BF16_BYTES;
+    uint64_t k = kit_homes_kv(launch, launch->k_base, 0, request);
+    uint64_t v = kit_homes_kv(launch, launch->v_base, 0, request);
     struct tl_tensor q =
         tl_load(tl, tl_ref(tl, 0, launch->q_base + request * launch->q_stride, rows, dim, TL_BF16));
     struct running state = start(tl, rows, dim);
     for (uint64_t at = 0; at < launch->context; at += launch->tile) {
-        uint64_t left = launch->context - at, offset = kv + at * row_bytes;
+        uint64_t left = launch->context - at, offset = at * row_bytes;
         uint32_t width = left < launch->tile ? (uint32_t)left : launch->tile;
         TL_SCRATCH_SCOPE(tl)
         {
-            fold(tl, &state, q, tl_ref(tl, 0, launch->k_base + offset, dim, width, TL_BF16),
-                 tl_ref(tl, 0, launch->v_base + offset, width, dim, TL_BF16));
+            fold(tl, &state, q, kit_homes_ref(tl, launch, 0, k + offset, dim, width),
+                 kit_homes_ref(tl, launch, 0, v + offset, width, dim));
         }
     }
     tl_div_to(tl, state.o, state.o, state.l);

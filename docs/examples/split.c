@@ -5,6 +5,7 @@
  *     ahbm-pdes --kernel ./split.so --verify
  */
 #include <ahbm/kernel.h>
+#include <ahbm/kit/homes.h>
 #include <ahbm/kit/placement.h>
 #include <ahbm/kit/reduce.h>
 #include <ahbm/kit/state.h>
@@ -29,7 +30,7 @@ static void fold(struct tl *tl, const struct kit_state *state, struct tl_tensor 
     tl_maximum_to(tl, state->m, state->m, m_new);
 }
 
-/* The tokens of a request that lie in this PE's share. */
+/* The tokens of a request that this PE has. */
 static void sweep(struct tl *tl, const struct tl_launch *launch, uint32_t request,
                   struct tl_tensor q, const struct kit_state *state)
 {
@@ -37,13 +38,15 @@ static void sweep(struct tl *tl, const struct tl_launch *launch, uint32_t reques
     uint32_t rank = kit_placement_rank(launch, launch->cube, launch->pe);
     uint64_t tokens =
         kit_placement_tokens(tl_context(launch, request), ranks, rank, request % ranks);
+    uint64_t k = kit_homes_kv(launch, launch->k_base, launch->pe, request);
+    uint64_t v = kit_homes_kv(launch, launch->v_base, launch->pe, request);
     for (uint64_t at = 0; at < tokens; at += launch->tile) {
-        uint64_t offset = request * launch->kv_stride + at * dim * BF16_BYTES;
+        uint64_t offset = at * dim * BF16_BYTES;
         uint32_t width = tokens - at < launch->tile ? (uint32_t)(tokens - at) : launch->tile;
         TL_SCRATCH_SCOPE(tl)
         {
-            fold(tl, state, q, tl_ref(tl, launch->pe, launch->k_base + offset, dim, width, TL_BF16),
-                 tl_ref(tl, launch->pe, launch->v_base + offset, width, dim, TL_BF16));
+            fold(tl, state, q, kit_homes_ref(tl, launch, launch->pe, k + offset, dim, width),
+                 kit_homes_ref(tl, launch, launch->pe, v + offset, width, dim));
         }
     }
 }

@@ -15,7 +15,7 @@
 
 /* Grows when struct tl_kernel_info or struct tl_launch change; an object built for another value is
  * refused. */
-enum { TL_KERNEL_ABI = 3 };
+enum { TL_KERNEL_ABI = 4 };
 
 /* Who decides where the KV cache lies: the option --case, or the kernel by these bits. */
 enum tl_placement {
@@ -41,7 +41,8 @@ enum tl_tensor_name { TL_TENSOR_Q, TL_TENSOR_K, TL_TENSOR_V, TL_TENSOR_O, TL_DAT
 struct tl_region {
     enum tl_tensor_name tensor;
     uint32_t request; /* of the launch */
-    uint64_t addr;    /* bytes from the start of the share */
+    uint64_t addr;    /* bytes from the start of the share, or of the stack if `stack` */
+    bool stack;       /* K and V, with launch->kv_stack: striped (tl_ref_stack()) */
     uint32_t block;   /* rows of a block, each stored transposed: [head_dim, rows of the block], a
                          ragged last one dense in itself; 0: row after row */
     uint32_t head, head_step;

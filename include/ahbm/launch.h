@@ -46,7 +46,8 @@ struct tl_launch {
 
     /* What the options say (ahbm/options.h): `tile` KV tokens per tile and per stored block,
      * `packed`: (m, l, O) travel as one copy instead of three, `tp_redundant`: PEs without a
-     * request sweep for nothing, `ring_depth` buffers for arriving KV blocks. */
+     * request sweep for nothing, `ring_depth` buffers for arriving KV blocks, `kv_stack`: K and V
+     * are striped over the shares of the CUBE. */
     TL_OPTION_FIELDS
 
     /* Values of the kernel's own options, in the order of its rows; behind them 0. */
@@ -66,6 +67,8 @@ struct tl_launch {
     uint64_t scratch_bytes;  /* of a PE */
     uint64_t queue_commands; /* receives that a queue pair of a PE accepts */
 
+    uint64_t stripe_bytes; /* of the CUBE's stack that lie in one share, before the next one's */
+
     /* Addresses within each PE's HBM share, the same in all. Request r's regions start at base + r
      * * stride; which tokens and rows they hold is arithmetic on the geometry above.
      *
@@ -79,7 +82,11 @@ struct tl_launch {
      *   prefill  the PE's query blocks one after another, each [heads, positions, d] with the heads
      *            of its CUBE: query_block()
      * S is where a prefill keeps the running (m, l, O) that do not fit into scratch: f32, per query
-     * block O [rows, d], m [rows], l [rows]. */
+     * block O [rows, d], m [rows], l [rows].
+     *
+     * With kv_stack K and V lie striped over the shares of the CUBE: k_base and v_base are
+     * addresses of the stack, and PE p's regions of request r start at base + (r * pes + p) *
+     * kv_stride (include/ahbm/kit/homes.h). */
     uint64_t q_base, q_stride;
     uint64_t k_base, v_base, kv_stride;
     uint64_t o_base, o_stride;

@@ -34,6 +34,10 @@
       "Decode, cases 1 and 2: PEs without a request are idle, or sweep for nothing", \
       "what PEs without a query do", \
       "off", "redundant") \
+    ROW(KV_LAYOUT, kv_stack, bool, "kv-layout", "kv_layout", \
+      "K and V lie in the working PE's share of HBM, or striped over the shares of its CUBE's stack", \
+      "where K and V lie: in the PE's share of HBM, or striped over the CUBE's stack", \
+      "share", "stack") \
     ROW(SHARDS, shards, enum tl_shards, "shards", "shards", \
       "Prefill, cases 1 and 2: how query positions are dealt to the PEs", \
       "how a prefill deals query positions to PEs; - in decode", \

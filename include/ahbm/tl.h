@@ -61,7 +61,7 @@ struct tl_position {
 };
 
 struct tl_tensor {
-    uint64_t addr; /* bytes, in scratch or in the HBM share of PE `pe` */
+    uint64_t addr; /* bytes, in scratch, in the HBM share of PE `pe`, or in the CUBE's stack */
     uint32_t rows, cols;
     uint32_t scope; /* the scratch scope it lives in; checked at each use */
     uint16_t pe;
@@ -97,6 +97,11 @@ struct tl_tensor tl_full(struct tl *tl, uint32_t rows, uint32_t cols, enum tl_dt
 /* An HBM tensor in the share of PE `pe` of this CUBE; no command. */
 struct tl_tensor tl_ref(struct tl *tl, uint32_t pe, uint64_t addr, uint32_t rows, uint32_t cols,
                         enum tl_dtype dtype);
+/* An HBM tensor striped over the shares of all PEs of this CUBE: byte `addr` of the stack lies in
+ * share (addr / U) mod P, at addr / (U * P) * U + addr mod U there, with U = launch->stripe_bytes
+ * and P = launch->pes. No command. */
+struct tl_tensor tl_ref_stack(struct tl *tl, uint64_t addr, uint32_t rows, uint32_t cols,
+                              enum tl_dtype dtype);
 /* Lazy: returns at once, the CPU waits at the first use. */
 struct tl_tensor tl_load(struct tl *tl, struct tl_tensor hbm);
 void tl_load_to(struct tl *tl, struct tl_tensor out, struct tl_tensor hbm);

@@ -13,6 +13,7 @@
 #define tl_empty(tl, ...) tl_empty(TL_HERE(tl), __VA_ARGS__)
 #define tl_full(tl, ...) tl_full(TL_HERE(tl), __VA_ARGS__)
 #define tl_ref(tl, ...) tl_ref(TL_HERE(tl), __VA_ARGS__)
+#define tl_ref_stack(tl, ...) tl_ref_stack(TL_HERE(tl), __VA_ARGS__)
 #define tl_load(tl, ...) tl_load(TL_HERE(tl), __VA_ARGS__)
 #define tl_load_to(tl, ...) tl_load_to(TL_HERE(tl), __VA_ARGS__)
 #define tl_store(tl, ...) tl_store(TL_HERE(tl), __VA_ARGS__)

@@ -56,7 +56,8 @@ static void show_shard(const struct tl_launch *launch, struct tl_visitor *visito
     struct tl_region region = {
         .tensor = TL_TENSOR_K,
         .request = request,
-        .addr = launch->k_base + request * launch->kv_stride,
+        .addr = kit_homes_kv(launch, launch->k_base, launch->pe, request),
+        .stack = launch->kv_stack,
         .block = launch->tile,
         .rows = tokens,
         .rows_per_head = tokens,
@@ -67,7 +68,7 @@ static void show_shard(const struct tl_launch *launch, struct tl_visitor *visito
         return;
     visitor->visit(visitor, &region);
     region.tensor = TL_TENSOR_V;
-    region.addr = launch->v_base + request * launch->kv_stride;
+    region.addr = kit_homes_kv(launch, launch->v_base, launch->pe, request);
     region.block = 0;
     visitor->visit(visitor, &region);
 }

@@ -1,6 +1,7 @@
 #include "kernels/decode/decode_request.h"
 
 #include "kernels/decode/attention.h"
+#include <ahbm/kit/homes.h>
 #include <ahbm/kit/placement.h>
 #include <ahbm/kit/reduce.h>
 
@@ -37,8 +38,8 @@ struct kit_tile_source decode_open(struct tl *tl, const struct tl_launch *launch
     return (struct kit_tile_source){
         .launch = launch,
         .pe = pe,
-        .k_addr = launch->k_base + request * launch->kv_stride,
-        .v_addr = launch->v_base + request * launch->kv_stride,
+        .k_addr = kit_homes_kv(launch, launch->k_base, pe, request),
+        .v_addr = kit_homes_kv(launch, launch->v_base, pe, request),
         .context = context,
         .tokens = kit_placement_tokens(context, ranks, rank, request % ranks),
         .first = kit_placement_token(ranks, rank, request % ranks, 0),

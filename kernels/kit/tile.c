@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include <ahbm/kit/homes.h>
+
 enum { BF16_BYTES = 2 };
 
 /* The ways to compute the two GEMMs; NULL where there is nothing to start. */
@@ -33,14 +35,16 @@ static uint64_t block_bytes(const struct tl_launch *launch)
 
 struct tl_tensor kit_tile_keys(struct tl *tl, const struct kit_tile_source *source, uint64_t j)
 {
-    return tl_ref(tl, source->pe, source->k_addr + j * block_bytes(source->launch),
-                  source->launch->head_dim, kit_tile_width(source, j), TL_BF16);
+    const struct tl_launch *launch = source->launch;
+    return kit_homes_ref(tl, launch, source->pe, source->k_addr + j * block_bytes(launch),
+                         launch->head_dim, kit_tile_width(source, j));
 }
 
 struct tl_tensor kit_tile_values(struct tl *tl, const struct kit_tile_source *source, uint64_t j)
 {
-    return tl_ref(tl, source->pe, source->v_addr + j * block_bytes(source->launch),
-                  kit_tile_width(source, j), source->launch->head_dim, TL_BF16);
+    const struct tl_launch *launch = source->launch;
+    return kit_homes_ref(tl, launch, source->pe, source->v_addr + j * block_bytes(launch),
+                         kit_tile_width(source, j), launch->head_dim);
 }
 
 static uint64_t first_query(const struct kit_tile_source *source)

@@ -1,11 +1,10 @@
 #include "kernels/prefill/prefill.h"
 
 #include "kernels/prefill/fold.h"
+#include "kernels/prefill/key_home.h"
 #include "kernels/prefill/prefill_block.h"
 #include "kernels/prefill/prefill_plan.h"
 #include "kernels/prefill/prefill_ring.h"
-
-enum { BF16_BYTES = 2 };
 
 static void check_numbers(struct tl *tl, const struct tl_launch *launch)
 {
@@ -49,10 +48,9 @@ static void push_tile(struct tl *tl, struct resident *work, uint32_t pe, uint64_
     struct key_tile tile = key_tile(launch, launch->cube, pe, slot);
     if (!block_sees(&work->block, tile))
         return;
-    uint64_t offset = work->request * launch->kv_stride;
-    offset += slot * launch->tile * launch->head_dim * BF16_BYTES;
-    work->job.k = tl_ref(tl, pe, launch->k_base + offset, launch->head_dim, tile.width, TL_BF16);
-    work->job.v = tl_ref(tl, pe, launch->v_base + offset, tile.width, launch->head_dim, TL_BF16);
+    struct kv home = key_home(tl, launch, pe, work->request, slot, tile.width);
+    work->job.k = home.k;
+    work->job.v = home.v;
     work->job.masked = block_is_cut(&work->block, tile);
     work->job.k_first = tile.first;
     fold_push(tl, &work->fold, &work->job);

@@ -6,8 +6,6 @@
 #include <ahbm/kit/ring.h>
 #include <ahbm/kit/tile.h>
 
-enum { BF16_BYTES = 2 };
-
 struct fanout {
     const struct tl_launch *launch;
     struct kit_ring ring;
@@ -52,12 +50,9 @@ static void start_slot(struct tl *tl, struct fanout *fanout, uint64_t slot)
     if (tile.width == 0)
         return;
     struct kv kv = part(tl, fanout, &fanout->own, tile.width);
-    uint64_t offset = fanout->work.request * launch->kv_stride;
-    offset += slot * launch->tile * launch->head_dim * BF16_BYTES;
-    tl_load_to(tl, kv.k,
-               tl_ref(tl, launch->pe, launch->k_base + offset, kv.k.rows, kv.k.cols, TL_BF16));
-    tl_load_to(tl, kv.v,
-               tl_ref(tl, launch->pe, launch->v_base + offset, kv.v.rows, kv.v.cols, TL_BF16));
+    struct kv home = key_home(tl, launch, launch->pe, fanout->work.request, slot, tile.width);
+    tl_load_to(tl, kv.k, home.k);
+    tl_load_to(tl, kv.v, home.v);
     if (fanout->ring.size > 1)
         send(tl, fanout->ring.next, kv);
     if (fanout->ring.size > 2)

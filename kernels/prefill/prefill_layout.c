@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include <ahbm/kit/homes.h>
+#include "kernels/prefill/key_home.h"
 #include "kernels/prefill/prefill_fanout.h"
 #include "kernels/prefill/prefill_place.h"
 #include "kernels/prefill/prefill_plan.h"
@@ -130,12 +131,11 @@ static void show_tiles(const struct tl_launch *launch, struct tl_visitor *visito
 {
     for (uint64_t slot = 0; slot < key_slots(launch); slot++) {
         struct key_tile tile = key_tile(launch, launch->cube, launch->pe, slot);
-        uint64_t offset = request * launch->kv_stride;
-        offset += slot * launch->tile * launch->head_dim * BF16_BYTES;
         struct tl_region region = {
             .tensor = TL_TENSOR_K,
             .request = request,
-            .addr = launch->k_base + offset,
+            .addr = key_home_addr(launch, launch->k_base, launch->pe, request, slot),
+            .stack = launch->kv_stack,
             .block = tile.width,
             .rows = tile.width,
             .rows_per_head = tile.width,
@@ -146,7 +146,7 @@ static void show_tiles(const struct tl_launch *launch, struct tl_visitor *visito
             continue;
         visitor->visit(visitor, &region);
         region.tensor = TL_TENSOR_V;
-        region.addr = launch->v_base + offset;
+        region.addr = key_home_addr(launch, launch->v_base, launch->pe, request, slot);
         region.block = 0;
         visitor->visit(visitor, &region);
     }

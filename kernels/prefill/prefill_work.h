@@ -6,16 +6,13 @@
 #include <ahbm/tl.h>
 
 #include "kernels/prefill/fold.h"
+#include "kernels/prefill/key_home.h"
 #include "kernels/prefill/prefill_block.h"
 #include "kernels/prefill/prefill_plan.h"
 
 enum { WORK_RESIDENT_MAX = 64 };
 
 /* A KV tile in scratch. */
-struct kv {
-    struct tl_tensor k, v; /* [dim, width], [width, dim] bf16 */
-};
-
 /* What a query block keeps in scratch, as large as the largest block. */
 struct work_place {
     struct tl_tensor q, state;

@@ -1,6 +1,6 @@
 #include "kernels/prefill/rotation.h"
 
-enum { BF16_BYTES = 2, OUTER_DEPTH = 2 /* beside inner buffers */ };
+enum { OUTER_DEPTH = 2 /* beside inner buffers */ };
 
 struct rotation rotation_of(struct tl *tl, const struct tl_launch *launch)
 {
@@ -56,12 +56,9 @@ static struct kv buffer_of(struct tl *tl, const struct rotation *rotation, struc
 static void load(struct tl *tl, const struct rotation *rotation, uint64_t slot, struct kv kv)
 {
     const struct tl_launch *launch = rotation->launch;
-    uint64_t offset = rotation->request * launch->kv_stride;
-    offset += slot * launch->tile * launch->head_dim * BF16_BYTES;
-    tl_load_to(tl, kv.k,
-               tl_ref(tl, launch->pe, launch->k_base + offset, kv.k.rows, kv.k.cols, TL_BF16));
-    tl_load_to(tl, kv.v,
-               tl_ref(tl, launch->pe, launch->v_base + offset, kv.v.rows, kv.v.cols, TL_BF16));
+    struct kv home = key_home(tl, launch, launch->pe, rotation->request, slot, kv.k.cols);
+    tl_load_to(tl, kv.k, home.k);
+    tl_load_to(tl, kv.v, home.v);
 }
 
 static void receive(struct tl *tl, enum tl_queue queue, struct kv kv)

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "pdes/core/lp.h"
+#include "prog/command.h"
 
 /* ---- bodies: fixed sizes, no padding that could differ between ranks ---- */
 
@@ -43,9 +44,12 @@ enum access_kind { ACCESS_FETCH, ACCESS_LOAD, ACCESS_STORE };
 struct BODY access {         /* one word, so that it is written and read as one */
     uint64_t requester : 32; /* DMA unit */
     uint64_t flight : 16;
-    uint64_t share : 8; /* PE whose share is meant */
+    uint64_t share : 8; /* PE whose share is meant; of a DMA job also ACCESS_STACK */
     uint64_t kind : 8;
 };
+
+/* A job on the stack, whose address is the stack's; each of its requests goes to a share. */
+enum { ACCESS_STACK = UINT8_MAX /* of OPERAND_STACK the low byte */ };
 
 struct BODY memory_message {
     struct access access;
@@ -135,6 +139,8 @@ enum unit {
 };
 
 enum { MACHINE_UNIT_BITS = 10, MACHINE_PES_MAX = ((1 << MACHINE_UNIT_BITS) - 1) / UNITS };
+
+_Static_assert((int)MACHINE_PES_MAX < (int)ACCESS_STACK, "a share's number is none");
 
 static inline uint32_t unit_of(uint32_t cube, uint32_t pe, enum unit unit)
 {

@@ -15,6 +15,7 @@
 #include "machine/parts/scheduler/scheduler.h"
 #include "machine/parts/scratch/scratch.h"
 #include "prog/geometry.h"
+#include "prog/stripe.h"
 
 struct machine_params {
     struct geometry geometry;
@@ -38,5 +39,14 @@ struct machine_params {
         uint64_t host_ps;
     } launch;
 };
+
+enum { STRIPE_ELEMENT_BYTES = 2 /* bf16 */ };
+
+/* A stripe of the stack is a sub-tile of the scheduler, so that one is fetched from one share. */
+static inline struct stripe machine_stripe(const struct machine_params *params)
+{
+    return (struct stripe){params->sched.tile_k * params->sched.tile_n * STRIPE_ELEMENT_BYTES,
+                           grid_size(params->geometry.pes)};
+}
 
 #endif

@@ -9,12 +9,16 @@
 
 enum space { SPACE_NONE, SPACE_SCRATCH, SPACE_HBM };
 
-/* A dense row-major matrix in the PE's scratch or in the HBM share of PE `pe` of the same CUBE. */
+/* Instead of a PE: the operand is striped over all shares of the CUBE (prog/stripe.h). */
+enum { OPERAND_STACK = UINT16_MAX };
+
+/* A dense row-major matrix in the PE's scratch, in the HBM share of PE `pe` of the same CUBE, or
+ * striped over all of these. */
 struct operand {
-    uint64_t addr; /* bytes from the start of the scratch or of the share */
+    uint64_t addr; /* bytes from the start of the scratch, of the share or of the stack */
     uint32_t rows;
     uint32_t cols;
-    uint16_t pe; /* HBM only: whose share */
+    uint16_t pe; /* HBM only: whose share, or OPERAND_STACK */
     uint8_t space;
     uint8_t dtype;
     uint32_t spare;

@@ -95,6 +95,7 @@ static bool check_addresses(const struct machine_params *params,
         longest = options->contexts[i] > longest ? options->contexts[i] : longest;
     requests = (requests ? requests : 1) * (kernel->heads_apart ? params->model.query_heads : 1);
     uint64_t row = params->model.head_dim * (params->model.query_heads + 4) * 8; /* Q, O, states */
+    row *= options->kv_stack ? grid_size(params->geometry.pes) : 1;
     if (!__builtin_mul_overflow(longest + UINT16_MAX, requests, &bytes) &&
         !__builtin_mul_overflow(bytes, row, &bytes))
         return true;
@@ -148,6 +149,7 @@ static void set_geometry(struct problem *problem)
     launch->pes = grid_size(geometry->pes);
     launch->scratch_bytes = problem->params->scratch.bytes;
     launch->queue_commands = problem->params->ipcq.queue_commands;
+    launch->stripe_bytes = machine_stripe(problem->params).unit;
 }
 
 static void set_model(struct problem *problem, const struct study_options *options,
@@ -239,10 +241,13 @@ struct tl_launch problem_launch(const struct problem *problem, uint32_t group, u
     return launch;
 }
 
-/* Sums what a layout shows. */
+/* Sums what of a layout lies in one share. */
 struct weigher {
     struct tl_visitor visitor;
     uint64_t row_bytes;
+    struct stripe stripe;
+    uint32_t share;
+    bool own; /* it is the layout of the share's PE */
     struct footprint footprint;
 };
 
@@ -250,6 +255,10 @@ static void weigh(struct tl_visitor *visitor, const struct tl_region *region)
 {
     struct weigher *weigher = (struct weigher *)visitor;
     uint64_t bytes = region->rows * weigher->row_bytes;
+    if (region->stack) /* only the last block may be ragged: the rows lie without a gap */
+        bytes = stripe_bytes(weigher->stripe, region->addr, bytes, weigher->share);
+    else if (!weigher->own)
+        return;
     if (region->tensor == TL_DATA)
         weigher->footprint.q_bytes += region->bytes;
     else if (region->tensor == TL_TENSOR_Q)
@@ -262,10 +271,16 @@ struct footprint problem_footprint(const struct problem *problem, uint32_t cube,
 {
     uint32_t within, group = problem_group(problem, cube, &within);
     struct weigher weigher = {.visitor = {weigh},
-                              .row_bytes = (uint64_t)problem->launch.head_dim * VALUE_BYTES};
+                              .row_bytes = (uint64_t)problem->launch.head_dim * VALUE_BYTES,
+                              .stripe = machine_stripe(problem->params),
+                              .share = pe};
     if (group == NO_GROUP)
         return weigher.footprint;
-    struct tl_launch launch = problem_launch(problem, group, within, pe);
-    kernel_layout(problem->kernel, &launch, &weigher.visitor);
+    for (uint32_t other = 0; other < problem->launch.pes; other++) {
+        struct tl_launch launch = problem_launch(problem, group, within, other);
+        weigher.own = other == pe;
+        if (weigher.own || launch.kv_stack)
+            kernel_layout(problem->kernel, &launch, &weigher.visitor);
+    }
     return weigher.footprint;
 }

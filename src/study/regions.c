@@ -78,6 +78,8 @@ static const char *fault_of(const struct tl_launch *launch, const struct tl_regi
 {
     uint64_t row_bytes = (uint64_t)launch->head_dim * VALUE_BYTES, end;
     bool keys = region->tensor == TL_TENSOR_K || region->tensor == TL_TENSOR_V;
+    if (region->stack && (!keys || !launch->kv_stack))
+        return "only K and V with --kv-layout stack are striped";
     if (region->tensor == TL_DATA)
         return NULL;
     if (!keys && region->tensor != TL_TENSOR_Q && region->tensor != TL_TENSOR_O)
@@ -160,7 +162,7 @@ static void map(struct tl_visitor *visitor, const struct tl_region *part)
         .token = part->token,
         .token_step = part->token_step,
     };
-    value_engine_map(mapper->engine, mapper->pe, &region);
+    value_engine_map(mapper->engine, part->stack ? OPERAND_STACK : mapper->pe, &region);
 }
 
 void problem_map(const struct problem *problem, uint32_t group, uint32_t within,

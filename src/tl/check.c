@@ -46,14 +46,17 @@ static void check_scratch_place(struct tl *tl, const char *name, const struct tl
 
 static void check_hbm_place(struct tl *tl, const char *name, const struct tl_tensor *tensor)
 {
-    uint64_t share = tl->config->share_bytes, bytes = bytes_of(tensor);
-    if (tensor->pe >= tl->config->launch.pes)
-        tl_reject(tl, "%s lies with PE %u, but a CUBE has %u", name, tensor->pe,
-                  tl->config->launch.pes);
-    if (tensor->addr > share || bytes > share - tensor->addr)
-        tl_reject(tl, "%s, %s at %llu, ends beyond the HBM share of %llu bytes", name,
+    uint64_t room = tl->config->share_bytes, bytes = bytes_of(tensor);
+    uint32_t pes = tl->config->launch.pes;
+    bool stack = tensor->pe == OPERAND_STACK;
+    if (!stack && tensor->pe >= pes)
+        tl_reject(tl, "%s lies with PE %u, but a CUBE has %u", name, tensor->pe, pes);
+    if (stack && __builtin_mul_overflow(room, pes, &room))
+        room = UINT64_MAX;
+    if (tensor->addr > room || bytes > room - tensor->addr)
+        tl_reject(tl, "%s, %s at %llu, ends beyond the HBM %s of %llu bytes", name,
                   describe(tensor).text, (unsigned long long)tensor->addr,
-                  (unsigned long long)share);
+                  stack ? "stack" : "share", (unsigned long long)room);
 }
 
 void tl_check_live(struct tl *tl, const char *name, const struct tl_tensor *tensor)

@@ -6,12 +6,9 @@ SAME(TL_F32, DTYPE_F32);
 SAME(TL_BF16, DTYPE_BF16);
 SAME(TL_F16, DTYPE_F16);
 
-struct tl_tensor tl_ref(struct tl *tl, uint32_t pe, uint64_t addr, uint32_t rows, uint32_t cols,
-                        enum tl_dtype dtype)
+static struct tl_tensor reference(struct tl *tl, uint32_t pe, uint64_t addr, uint32_t rows,
+                                  uint32_t cols, enum tl_dtype dtype)
 {
-    tl->call = "tl_ref";
-    if (pe >= tl->config->launch.pes)
-        tl_reject(tl, "PE %u is out of range: a CUBE has %u", pe, tl->config->launch.pes);
     struct tl_tensor tensor = {
         .addr = addr,
         .rows = rows,
@@ -22,6 +19,22 @@ struct tl_tensor tl_ref(struct tl *tl, uint32_t pe, uint64_t addr, uint32_t rows
     };
     tl_check_hbm(tl, "the tensor", &tensor);
     return tensor;
+}
+
+struct tl_tensor tl_ref(struct tl *tl, uint32_t pe, uint64_t addr, uint32_t rows, uint32_t cols,
+                        enum tl_dtype dtype)
+{
+    tl->call = "tl_ref";
+    if (pe >= tl->config->launch.pes)
+        tl_reject(tl, "PE %u is out of range: a CUBE has %u", pe, tl->config->launch.pes);
+    return reference(tl, pe, addr, rows, cols, dtype);
+}
+
+struct tl_tensor tl_ref_stack(struct tl *tl, uint64_t addr, uint32_t rows, uint32_t cols,
+                              enum tl_dtype dtype)
+{
+    tl->call = "tl_ref_stack";
+    return reference(tl, OPERAND_STACK, addr, rows, cols, dtype);
 }
 
 static void load(struct tl *tl, const struct tl_tensor *out, const struct tl_tensor *hbm)

@@ -25,7 +25,8 @@ struct pe_values {
 struct engine {
     struct value_engine base;
     uint32_t pes;
-    struct pe_values *pe; /* [pes] */
+    struct pe_values *pe;     /* [pes] */
+    struct value_share stack; /* what is striped over the shares, by its addresses */
     struct workspace buffers[BUFFERS];
     struct error error;
 };
@@ -39,6 +40,12 @@ static void *buffer(struct engine *engine, enum buffer which, size_t bytes)
         workspace->bytes = bytes;
     }
     return workspace->data;
+}
+
+/* The share of a PE, or the stack. */
+static struct value_share *share_of(struct engine *engine, uint32_t pe)
+{
+    return pe == OPERAND_STACK ? &engine->stack : &engine->pe[pe].share;
 }
 
 static char *scratch_at(struct engine *engine, uint32_t pe, const struct operand *operand)
@@ -64,7 +71,7 @@ static const char *bytes_of(struct engine *engine, uint32_t pe, const struct ope
         return scratch_at(engine, pe, operand);
     uint64_t bytes = operand_bytes(operand);
     char *data = buffer(engine, BUFFER_BYTES, bytes);
-    value_share_read(&engine->pe[operand->pe].share, operand->addr, bytes, data, &engine->error);
+    value_share_read(share_of(engine, operand->pe), operand->addr, bytes, data, &engine->error);
     return data;
 }
 
@@ -118,7 +125,7 @@ static void run_load(struct engine *engine, uint32_t pe, const struct command *c
 
 static void run_store(struct engine *engine, uint32_t pe, const struct command *command)
 {
-    value_share_write(&engine->pe[command->out.pe].share, command->out.addr,
+    value_share_write(share_of(engine, command->out.pe), command->out.addr,
                       operand_bytes(&command->a), scratch_at(engine, pe, &command->a),
                       &engine->error);
 }
@@ -198,6 +205,7 @@ struct value_engine *value_engine_new(const struct value_config *config)
         engine->pe[pe].scratch.limit = config->scratch_bytes;
         engine->pe[pe].share.source = config->source;
     }
+    engine->stack.source = config->source;
     return &engine->base;
 }
 
@@ -225,6 +233,7 @@ void value_engine_free(struct value_engine *base)
         value_scratch_fini(&engine->pe[pe].scratch);
         value_share_fini(&engine->pe[pe].share);
     }
+    value_share_fini(&engine->stack);
     for (int i = 0; i < BUFFERS; i++)
         memory_free(engine->buffers[i].data);
     memory_free(engine->pe);
@@ -233,7 +242,7 @@ void value_engine_free(struct value_engine *base)
 
 void value_engine_map(struct value_engine *base, uint32_t pe, const struct value_region *region)
 {
-    value_share_map(&((struct engine *)base)->pe[pe].share, region);
+    value_share_map(share_of((struct engine *)base, pe), region);
 }
 
 bool value_engine_check(const struct value_engine *base, struct error *err)

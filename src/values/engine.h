@@ -17,7 +17,6 @@ struct value_config {
 struct value_engine *value_engine_new(const struct value_config *config);
 void value_engine_free(struct value_engine *engine);
 
-/* Tells what lies in the share of PE `pe`, or where its kernel may write output. Before the run. */
 /* Bytes of memory that the values of a PE take, of whose scratch `scratch` bytes are used and whose
  * kernel writes `written` bytes to HBM. Those of the engine beside its PEs: value_engine_buffers().
  */
@@ -26,6 +25,8 @@ uint64_t value_engine_memory(uint64_t scratch, uint64_t written);
 /* Bytes that a command needs while it computes; the largest of all commands count. */
 uint64_t value_engine_buffers(const struct command *command);
 
+/* Tells what lies in the share of PE `pe`, or with OPERAND_STACK striped over all shares, or where
+ * its kernel may write output. Before the run. */
 void value_engine_map(struct value_engine *engine, uint32_t pe, const struct value_region *region);
 
 /* False with `err` when an input could not be read; the values are worthless then. */

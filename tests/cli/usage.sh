@@ -36,6 +36,7 @@ refused 1 2 "--trace: 'all' is not allowed" --trace all
 refused 1 2 "--reduce-pe: 'ring' is not allowed \(allowed: chain, tree, centre\)" --reduce-pe ring
 refused 1 2 "--mlo: 'both' is not allowed" --mlo both
 refused 1 2 "--tp-idle: 'on' is not allowed" --tp-idle on
+refused 1 2 "--kv-layout: 'foo' is not allowed" --kv-layout foo
 refused 1 2 "--kernel: there is no kernel 'decoder'" --kernel decoder
 for option in output config tensors requests; do
     refused 1 2 "--$option: the file name is empty" --$option=

@@ -53,6 +53,13 @@ def runs():
         yield f"--kernel allreduce-ring --message 64K {machine}"
 
 
+    for machine in MACHINES[:5:4] + MACHINES[6:7]:
+        yield f"--context 3001 --batch 5 --kv-layout stack {machine}"
+        yield f"--phase prefill --context 500 --kv-layout stack {machine}"
+        yield f"--context 2100 --gemm dot --tile 130 --case 2,3 --kv-layout stack {machine}"
+    yield "--kernel decode-fanout,prefill-rotate,prefill-fanout --context 500 --kv-layout stack"
+
+
 def run(program, options, folder):
     command = [program, *options.split(), "--format", "json", "--trace", "none",
                "--output", os.path.join(folder, "x.h5")]

@@ -10,8 +10,8 @@
  * tokens are read. */
 struct kit_tile_source {
     const struct tl_launch *launch;
-    uint32_t pe; /* in whose HBM share they lie */
-    uint64_t k_addr, v_addr;
+    uint32_t pe;             /* whose they are */
+    uint64_t k_addr, v_addr; /* kit_homes_kv() */
     uint64_t tokens;
     uint64_t context;       /* of the request */
     uint64_t first, stride; /* the tokens are first, first + stride, ... of it */

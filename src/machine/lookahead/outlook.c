@@ -72,6 +72,17 @@ static void note_result(struct outlook *outlook, const struct operand *out, enum
                                       outlook->asked[stream], (uint8_t)stream, true};
 }
 
+/* Bytes of an HBM operand that lie in the PE's own share: in one run, behind each other for the
+ * commands of a stream. */
+static uint64_t own_bytes(const struct outlook *outlook, const struct operand *operand)
+{
+    uint64_t bytes = operand_bytes(operand);
+    if (operand->pe == OPERAND_STACK)
+        return stripe_bytes(machine_stripe(outlook->cost->params), operand->addr, bytes,
+                            outlook->pe);
+    return operand->pe == outlook->pe ? bytes : 0;
+}
+
 static void note_gemm(struct outlook *outlook, const struct command *command)
 {
     const struct operand *b = &command->b;
@@ -79,18 +90,18 @@ static void note_gemm(struct outlook *outlook, const struct command *command)
         note_result(outlook, &command->out, STREAM_GEMM,
                     time_multiply(scheduler_steps(outlook->cost->params, command),
                                   outlook->cost->step_cycles));
-    else if (b->pe == outlook->pe)
-        note_result(outlook, &command->out, STREAM_FETCH, operand_bytes(b));
+    else
+        note_result(outlook, &command->out, STREAM_FETCH, own_bytes(outlook, b));
 }
 
 static void note_work(struct outlook *outlook, const struct command *command)
 {
     if (command->op == OP_COMPOSITE || command->op == OP_DOT)
         note_gemm(outlook, command);
-    else if (command->op == OP_LOAD && command->a.pe == outlook->pe)
-        note_result(outlook, &command->out, STREAM_LOAD, operand_bytes(&command->a));
-    else if (command->op == OP_STORE && command->out.pe == outlook->pe)
-        outlook->asked[STREAM_LOAD] += operand_bytes(&command->out);
+    else if (command->op == OP_LOAD)
+        note_result(outlook, &command->out, STREAM_LOAD, own_bytes(outlook, &command->a));
+    else if (command->op == OP_STORE)
+        outlook->asked[STREAM_LOAD] += own_bytes(outlook, &command->out);
 }
 
 bool outlook_emits(const struct command *command)

@@ -198,6 +198,40 @@ static inline struct pe_memory *group_share_owner(struct group *group, uint32_t 
     return hbm ? &group_pe(group, cube, hbm->pe)->memory : NULL;
 }
 
+/* Where a byte of a CUBE's stack lies, counted apart from prog/stripe.h: one share after the other.
+ */
+static inline uint8_t *group_stack_byte(struct group *group, uint32_t cube, uint64_t addr)
+{
+    uint64_t unit = group->launch.stripe_bytes, pes = group->launch.pes;
+    uint64_t round = addr / (unit * pes), rest = addr - round * unit * pes;
+    uint32_t share = 0;
+    for (; rest >= unit; rest -= unit)
+        share++;
+    return group_pe(group, cube, share)->memory.share + round * unit + rest;
+}
+
+/* Executes a command with a striped operand on a copy of that. */
+static inline void group_execute_striped(struct group *group, uint32_t cube, struct pe_memory *own,
+                                         const struct command *command)
+{
+    struct command copied = *command;
+    struct operand *striped = copied.op == OP_LOAD ? &copied.a : &copied.b;
+    uint64_t bytes = operand_bytes(striped);
+    struct pe_memory copy = {NULL, memory_new(bytes, 1)};
+    CU_ASSERT_EQUAL(striped->pe, OPERAND_STACK);
+    for (uint64_t i = 0; i < bytes; i++)
+        copy.share[i] = *group_stack_byte(group, cube, striped->addr + i);
+    striped->addr = 0;
+    execute(own, &copy, &copied);
+    memory_free(copy.share);
+}
+
+static inline bool group_is_striped(const struct command *command)
+{
+    return (command->a.space == SPACE_HBM && command->a.pe == OPERAND_STACK) ||
+           (command->b.space == SPACE_HBM && command->b.pe == OPERAND_STACK);
+}
+
 /* Gives the waiting recv_async what has arrived; true when one was served. */
 static inline bool group_serve(struct group *group, struct group_pe *self)
 {
@@ -257,6 +291,8 @@ static inline bool group_step(struct group *group, uint32_t cube, uint32_t pe)
         group_send(group, cube, pe, command);
     else if (command->op == OP_RECV_ASYNC)
         self->awaited[self->awaited_count++] = *command;
+    else if (command->op != OP_RECV && group->values && group_is_striped(command))
+        group_execute_striped(group, cube, &self->memory, command);
     else if (command->op != OP_RECV && group->values)
         execute(&self->memory, group_share_owner(group, cube, command), command);
     group_count(self, command);

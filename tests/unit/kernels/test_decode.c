@@ -2,6 +2,7 @@
  * case and form against a plain attention in double. */
 #include "../check.h"
 #include "group.h"
+#include <ahbm/kit/homes.h>
 #include <ahbm/kit/placement.h>
 #include "kernels/registry.h"
 #include "plain.h"
@@ -223,13 +224,44 @@ static struct tl_launch small_launch(int number, uint64_t context, uint32_t batc
     return launch;
 }
 
-static uint64_t small_share(const struct tl_launch *launch)
+/* The same striped over the shares, in stripes that meet no boundary of a tile. */
+static struct tl_launch striped_launch(struct tl_launch launch)
 {
-    return launch->v_base + launch->batch * launch->kv_stride;
+    launch.kv_stack = true;
+    launch.stripe_bytes = 88;
+    kit_homes_choose(&launch, 8, launch.context + launch.tile);
+    return launch;
 }
 
-static void fill_shard(const struct tl_launch *launch, uint8_t *share, uint32_t rank, uint32_t r)
+static uint64_t small_share(const struct tl_launch *launch)
 {
+    return launch->kv_stack ? launch->s_base : launch->v_base + launch->batch * launch->kv_stride;
+}
+
+/* Where byte `at` of rank `i`'s K or V of request `r` lies. */
+static uint8_t *kv_byte(struct group *group, uint32_t i, uint64_t base, uint32_t r, uint64_t at)
+{
+    const struct tl_launch *launch = &group->launch;
+    if (!launch->kv_stack)
+        return group->pes[i].memory.share + base + r * launch->kv_stride + at;
+    uint64_t region = r * (uint64_t)launch->pes + i % launch->pes;
+    return group_stack_byte(group, i / launch->pes, base + region * launch->kv_stride + at);
+}
+
+static void put_kv(struct group *group, uint32_t i, uint64_t base, uint32_t r, uint64_t element,
+                   float value)
+{
+    uint8_t bytes[2];
+    put_bf16(bytes, 0, value);
+    for (uint64_t k = 0; k < 2; k++)
+        *kv_byte(group, i, base, r, 2 * element + k) = bytes[k];
+}
+
+static void fill_shard(struct group *group, uint32_t i, uint32_t r)
+{
+    const struct tl_launch *launch = &group->launch;
+    uint8_t *share = group->pes[i].memory.share;
+    uint32_t rank = kit_placement_rank(launch, i / launch->pes, i % launch->pes);
     uint32_t ranks = kit_placement_ranks(launch), rows = launch->group_heads * launch->query_len;
     uint64_t tokens = kit_placement_tokens(tl_context(launch, r), ranks, rank, r % ranks);
     for (uint32_t row = 0; row < rows; row++)
@@ -241,10 +273,10 @@ static void fill_shard(const struct tl_launch *launch, uint8_t *share, uint32_t 
         uint64_t block = slot / launch->tile, at = slot % launch->tile;
         uint64_t width = tokens - block * launch->tile;
         width = width < launch->tile ? width : launch->tile;
-        uint64_t base = r * launch->kv_stride + block * launch->tile * DIM * 2;
+        uint64_t first = block * launch->tile * DIM;
         for (uint32_t d = 0; d < DIM; d++) {
-            put_bf16(share + launch->k_base + base, d * width + at, sample(K, r, token, d));
-            put_bf16(share + launch->v_base + base, at * DIM + d, sample(V, r, token, d));
+            put_kv(group, i, launch->k_base, r, first + d * width + at, sample(K, r, token, d));
+            put_kv(group, i, launch->v_base, r, first + at * DIM + d, sample(V, r, token, d));
         }
     }
 }
@@ -254,8 +286,7 @@ static void fill(struct group *group)
     const struct tl_launch *launch = &group->launch;
     for (uint32_t i = 0; i < group_size(group); i++)
         for (uint32_t r = 0; r < launch->batch; r++)
-            fill_shard(launch, group->pes[i].memory.share,
-                       kit_placement_rank(launch, i / launch->pes, i % launch->pes), r);
+            fill_shard(group, i, r);
 }
 
 /* The PE on which the output of request `r` lies. */
@@ -362,6 +393,29 @@ static void test_values(void)
             }
 }
 
+/* Every kernel that reads KV, with K and V striped. */
+static void test_values_of_stripes(void)
+{
+    const uint64_t contexts[] = {1, 8, 64, 131};
+    for (int number = 1; number <= 4; number++)
+        for (size_t c = 0; c < sizeof contexts / sizeof *contexts; c++)
+            for (int gemm = 0; gemm < 2; gemm++) {
+                struct tl_launch launch = small_launch(number, contexts[c], number % 2 ? 3 : 9);
+                launch.gemm = (enum tl_gemm)gemm;
+                launch.tp_redundant = gemm;
+                launch = striped_launch(launch);
+                check_values(&launch);
+                check_kernel(&launch, "decode-pipelined", false);
+                if (number != 4)
+                    continue;
+                check_kernel(&launch, "decode-fanout", true);
+                check_kernel(&launch, "allreduce-ring", true);
+                launch.gemm = TL_GEMM_COMPOSITE;
+                launch.form = TL_FORM_SOFTMAX_MERGE;
+                check_values(&launch);
+            }
+}
+
 static void test_values_of_forms(void)
 {
     static const struct {
@@ -437,5 +491,6 @@ CHECK_MAIN("kernels/decode", CHECK_TEST(test_values_of_positions),
            CHECK_TEST(test_packed_counts), CHECK_TEST(test_copies_do_not_depend_on_context),
            CHECK_TEST(test_scratch), CHECK_TEST(test_batch_runs_where_it_should),
            CHECK_TEST(test_redundant), CHECK_TEST(test_errors), CHECK_TEST(test_values),
-           CHECK_TEST(test_values_of_forms), CHECK_TEST(test_values_of_shapes),
-           CHECK_TEST(test_values_of_batches), CHECK_TEST(test_values_of_smaller_groups))
+           CHECK_TEST(test_values_of_stripes), CHECK_TEST(test_values_of_forms),
+           CHECK_TEST(test_values_of_shapes), CHECK_TEST(test_values_of_batches),
+           CHECK_TEST(test_values_of_smaller_groups))

@@ -2,6 +2,7 @@
  * double, and counts against closed forms. */
 #include "../check.h"
 #include "group.h"
+#include <ahbm/kit/homes.h>
 #include "kernels/prefill/prefill_place.h"
 #include "kernels/prefill/prefill_plan.h"
 #include "kernels/registry.h"
@@ -49,6 +50,8 @@ static uint64_t place(struct tl_launch *launch)
     launch->k_base = launch->o_base + launch->batch * launch->o_stride;
     launch->v_base = launch->k_base + launch->batch * launch->kv_stride;
     launch->s_base = launch->v_base + launch->batch * launch->kv_stride;
+    if (launch->kv_stack)
+        kit_homes_choose(launch, rows, key_slots(launch) * launch->tile);
     return launch->s_base + rows * (launch->head_dim + 2) * 4;
 }
 
@@ -58,18 +61,32 @@ static uint32_t query_row(const struct tl_launch *launch, uint32_t head, uint64_
     return (uint32_t)(head * launch->query_len + position);
 }
 
-static void fill_keys(const struct tl_launch *launch, uint8_t *share, uint32_t cube, uint32_t pe,
-                      uint32_t r)
+/* An element of K or V of PE (cube, pe). */
+static void put_kv(struct group *group, uint32_t cube, uint32_t pe, uint64_t base, uint32_t r,
+                   uint64_t element, float value)
 {
+    const struct tl_launch *launch = &group->launch;
+    uint8_t bytes[2];
+    uint64_t region = launch->kv_stack ? r * (uint64_t)launch->pes + pe : r;
+    uint64_t addr = base + region * launch->kv_stride + 2 * element;
+    put_bf16(bytes, 0, value);
+    for (uint64_t i = 0; i < 2; i++)
+        *(launch->kv_stack ? group_stack_byte(group, cube, addr + i)
+                           : group_pe(group, cube, pe)->memory.share + addr + i) = bytes[i];
+}
+
+static void fill_keys(struct group *group, uint32_t cube, uint32_t pe, uint32_t r)
+{
+    const struct tl_launch *launch = &group->launch;
     for (uint64_t slot = 0; slot < key_slots(launch); slot++) {
         struct key_tile tile = key_tile(launch, cube, pe, slot);
-        uint64_t base = r * launch->kv_stride + slot * launch->tile * DIM * 2;
+        uint64_t first = slot * launch->tile * DIM;
         for (uint32_t at = 0; at < tile.width; at++)
             for (uint32_t d = 0; d < DIM; d++) {
-                put_bf16(share + launch->k_base + base, d * tile.width + at,
-                         sample(K, r, tile.first + at, d));
-                put_bf16(share + launch->v_base + base, at * DIM + d,
-                         sample(V, r, tile.first + at, d));
+                put_kv(group, cube, pe, launch->k_base, r, first + d * tile.width + at,
+                       sample(K, r, tile.first + at, d));
+                put_kv(group, cube, pe, launch->v_base, r, first + at * DIM + d,
+                       sample(V, r, tile.first + at, d));
             }
     }
 }
@@ -107,7 +124,7 @@ static void fill(struct group *group)
     const struct tl_launch *launch = &group->launch;
     for (uint32_t i = 0; i < group_size(group); i++)
         for (uint32_t r = 0; r < launch->batch; r++) {
-            fill_keys(launch, group->pes[i].memory.share, i / 8, i % 8, r);
+            fill_keys(group, i / 8, i % 8, r);
             visit_rows(group, i / 8, i % 8, r, fill_row, NULL);
         }
 }
@@ -181,6 +198,21 @@ static void test_values(void)
             for (uint32_t cubes = 1; cubes <= 8; cubes += cubes == 1 ? 3 : 4)
                 check_values(launch_of(number, sizes[i].context, sizes[i].queries, cubes),
                              "prefill");
+}
+
+/* Every kernel that reads KV, with K and V striped. */
+static void test_stripes(void)
+{
+    static const char *const kernels[] = {"prefill", "prefill-rotate", "prefill-fanout"};
+    for (int number = 1; number <= 4; number++)
+        for (uint32_t queries = 1; queries <= 67; queries += 33)
+            for (int kernel = 0; kernel < (number == 4 ? 3 : 2); kernel++) {
+                struct tl_launch launch = launch_of(number, 67, queries, 4);
+                launch.kv_stack = true;
+                launch.stripe_bytes = 88;
+                launch.batch = 2;
+                check_values(launch, kernels[kernel]);
+            }
 }
 
 static void test_shards(void)
@@ -457,8 +489,8 @@ static void test_errors(void)
     check_error(launch, "prefill-one-pe", "PE 0 of a group of one CUBE");
 }
 
-CHECK_MAIN("kernels/prefill", CHECK_TEST(test_values), CHECK_TEST(test_shards),
-           CHECK_TEST(test_options), CHECK_TEST(test_spilling), CHECK_TEST(test_one_pe),
-           CHECK_TEST(test_fanout), CHECK_TEST(test_counts), CHECK_TEST(test_counts_of_spilling),
-           CHECK_TEST(test_counts_of_rotations), CHECK_TEST(test_choice),
-           CHECK_TEST(test_placement), CHECK_TEST(test_errors))
+CHECK_MAIN("kernels/prefill", CHECK_TEST(test_values), CHECK_TEST(test_stripes),
+           CHECK_TEST(test_shards), CHECK_TEST(test_options), CHECK_TEST(test_spilling),
+           CHECK_TEST(test_one_pe), CHECK_TEST(test_fanout), CHECK_TEST(test_counts),
+           CHECK_TEST(test_counts_of_spilling), CHECK_TEST(test_counts_of_rotations),
+           CHECK_TEST(test_choice), CHECK_TEST(test_placement), CHECK_TEST(test_errors))

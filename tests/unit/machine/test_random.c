@@ -157,6 +157,8 @@ static struct operand some_row(struct deal *deal)
 
 static uint16_t some_share(struct deal *deal, uint32_t pe)
 {
+    if (maybe(deal->state, 3))
+        return OPERAND_STACK;
     return (uint16_t)(maybe(deal->state, 3) ? draw(deal->state, deal->rig->pes) : pe);
 }
 

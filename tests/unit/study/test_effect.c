@@ -47,6 +47,7 @@ static void give(struct trial *trial, uint32_t option)
     options->form = option == TL_OPTION_FORM ? TL_FORM_SOFTMAX_MERGE : TL_FORM_AUTO;
     options->gemm = option == TL_OPTION_GEMM ? TL_GEMM_DOT : TL_GEMM_COMPOSITE;
     options->packed = option == TL_OPTION_MLO;
+    options->kv_stack = option == TL_OPTION_KV_LAYOUT;
     options->reduce_pe = option == TL_OPTION_REDUCE_PE ? TL_REDUCE_TREE : TL_REDUCE_CHAIN;
     options->reduce_cube = option == TL_OPTION_REDUCE_CUBE ? TL_REDUCE_TREE : TL_REDUCE_CHAIN;
     options->tp_redundant = option == TL_OPTION_TP_IDLE;

@@ -41,23 +41,39 @@ static void send_request(struct lp *lp, const struct event *event, struct memory
                  });
 }
 
+/* The next request of a job: of at most `request_bytes`, and to one share. */
+static struct memory_message request_of(const struct machine_params *params,
+                                        const struct dma_job *job)
+{
+    struct memory_message request = {job->access, job->addr,
+                                     time_min(job->bytes, params->dma.request_bytes)};
+    if (job->access.share != ACCESS_STACK)
+        return request;
+    struct stripe stripe = machine_stripe(params);
+    struct stripe_place place = stripe_place(stripe, job->addr);
+    request.access.share = (uint8_t)place.share;
+    request.addr = place.addr;
+    request.bytes = time_min(request.bytes, stripe_left(stripe, job->addr));
+    return request;
+}
+
 static void pump(struct lp *lp, const struct event *event, struct pe *pe)
 {
     const struct machine_params *params = cube_of(lp)->params;
     struct dma *dma = &pe->dma;
     while (dma->count > 0 && dma->outstanding < params->dma.queue_depth) {
         struct dma_job *job = &dma->jobs[dma->first];
-        uint64_t bytes = time_min(job->bytes, params->dma.request_bytes);
+        struct memory_message request = request_of(params, job);
         uint64_t time = issue_time(params, dma, lp->now, job->first);
         if (job->first)
             flight_start(&pe->flights[job->access.flight], lp->now, lp->now, 0);
-        send_request(lp, event, (struct memory_message){job->access, job->addr, bytes}, time);
+        send_request(lp, event, request, time);
         activity_begin(&dma->activity, lp->now);
         dma->outstanding++;
         dma->stats.requests++;
         job->first = false;
-        job->addr += bytes;
-        job->bytes -= bytes;
+        job->addr += request.bytes;
+        job->bytes -= request.bytes;
         if (job->bytes == 0) {
             dma->first = dma->first + 1 == dma->capacity ? 0 : dma->first + 1;
             dma->count--;
@@ -74,14 +90,23 @@ static void begin_fetch(const struct machine_params *params, struct dma *dma,
         (struct dma_fetch){job->addr, job->addr + job->bytes, job->bytes, job->access.flight};
 }
 
-/* Takes in what has come of a sub-tile; whether that was the last of it. */
-static bool end_fetch(struct dma *dma, const struct memory_message *data)
+/* The address that the job of a sub-tile's data gave. */
+static uint64_t fetch_address(const struct machine_params *params, const struct flight *flight,
+                              const struct memory_message *data)
+{
+    if (flight->command.b.pe != OPERAND_STACK)
+        return data->addr;
+    return stripe_address(machine_stripe(params),
+                          (struct stripe_place){data->access.share, data->addr});
+}
+
+/* Takes in what has come of a sub-tile, at `addr` of its job; whether that was the last of it. */
+static bool end_fetch(struct dma *dma, const struct memory_message *data, uint64_t addr)
 {
     struct dma_fetch *fetch = dma->fetches;
-    while (fetch->flight != data->access.flight || data->addr < fetch->first ||
-           data->addr >= fetch->end)
+    while (fetch->flight != data->access.flight || addr < fetch->first || addr >= fetch->end)
         if (++fetch == dma->fetches + dma->fetches_count)
-            error_bug("data at %llu that no sub-tile asked for", (unsigned long long)data->addr);
+            error_bug("data at %llu that no sub-tile asked for", (unsigned long long)addr);
     fetch->bytes_left -= data->bytes;
     if (fetch->bytes_left > 0)
         return false;
@@ -112,7 +137,7 @@ static void finish_transfer(struct lp *lp, const struct event *event, struct pe 
     else
         pe->dma.stats.read_bytes += data->bytes;
     if (access->kind == ACCESS_FETCH) {
-        if (end_fetch(&pe->dma, data))
+        if (end_fetch(&pe->dma, data, fetch_address(cube_of(lp)->params, flight, data)))
             gemm_step_post(lp, event, lp->now, (struct steps_message){1, access->flight});
         return;
     }
