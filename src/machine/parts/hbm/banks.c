@@ -155,7 +155,9 @@ static uint64_t locate(const struct hbm_derived *derived, uint64_t local, struct
     uint64_t part[HBM_FIELDS];
     for (int i = 0; i < HBM_FIELDS; i++)
         part[i] = block >> derived->fields[i].shift & derived->fields[i].mask;
-    uint64_t room = size - (local & (size - 1)), xor = derived->bank_xor ? part[HBM_ROW] : 0;
+    uint64_t room = size - (local & (size - 1)), xor = 0;
+    if (derived->bank_xor)
+        xor = block >> (derived->fields[HBM_BANK].shift + derived->bank_bits);
     if (derived->column_low)
         room += (derived->fields[HBM_COLUMN].mask - part[HBM_COLUMN]) << derived->block_bits;
     uint64_t group = part[HBM_GROUP] ^ xor >> derived->bank_bits;
@@ -195,6 +197,15 @@ void banks_part(const struct cube *cube, struct hbm *hbm)
 {
     for (; hbm->dram_channels < cube->hbm.channels; hbm->dram_channels++)
         dram_copy(&hbm->dram[hbm->dram_channels], &hbm->dram[0], waits_too, hbm);
+}
+
+uint32_t banks_locate(const struct hbm_derived *derived, uint64_t addr, struct dram_run *run)
+{
+    uint64_t offset, channel;
+    uint64_t base = divide(divide(addr, derived->stripe, &offset), derived->spread, &channel);
+    locate(derived, base * derived->stripe.number + offset, run);
+    run->bursts = 1;
+    return (uint32_t)channel;
 }
 
 uint32_t banks_arrive(const struct cube *cube, struct hbm *hbm, uint64_t now, uint64_t addr,

@@ -85,7 +85,7 @@ const struct key_row hbm_keys[HBM_KEYS] = {
     {"hbm.block_bytes", KEY_COUNT, KEY_AT(hbm.dram.block_bytes), "8", "1048576", "256",
      "consecutive bytes of a pseudo-channel below the mapping", "assumption: as interleave_bytes"},
     {"hbm.bank_xor", KEY_ENUM, KEY_AT(hbm.dram.bank_xor), "off|on", NULL, "on",
-     "the bank is exclusive-ored with the low bits of the row",
+     "the bank is exclusive-ored with the bits of the address above it",
      "assumption: the usual way to part streams of equal stride"},
     {"hbm.bank_queue", KEY_COUNT, KEY_AT(hbm.dram.bank_queue), "1", "4096", "32",
      "bursts that wait for a bank and are looked at", "assumption: 32 entries, as in DRAMsim3"},
