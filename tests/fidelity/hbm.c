@@ -227,12 +227,14 @@ static void happen(struct run_state *state, uint64_t now,
 struct row {
     const struct memory *memory;
     const char *tag, *pattern;
-    uint64_t streams, slots, tile, burst, grain, duration;
+    uint64_t streams, slots, tile, burst, grain;
+    uint64_t warm_up, duration; /* the one is part of the other */
     bool kv;
     double load;
 };
 
 struct tally {
+    uint64_t from; /* what comes before is warm-up */
     uint64_t bytes_each, count;
     double latency; /* ps, in all */
     uint32_t open[STREAMS_MAX];
@@ -243,8 +245,10 @@ enum { TILES = 4096 };
 static void count(void *context, const struct request *request)
 {
     struct tally *tally = context;
-    tally->count++;
-    tally->latency += (double)(request->end - request->asked);
+    if (request->end >= tally->from) {
+        tally->count++;
+        tally->latency += (double)(request->end - request->asked);
+    }
     if (tally->left[request->stream] != NULL &&
         --tally->left[request->stream][request->tile % TILES] == 0)
         tally->open[request->stream]--;
@@ -252,7 +256,8 @@ static void count(void *context, const struct request *request)
 
 static double fraction(const struct row *row, const struct tally *tally)
 {
-    return (double)(tally->count * tally->bytes_each) / (double)row->duration / row->memory->peak;
+    uint64_t counted = row->duration - tally->from;
+    return (double)(tally->count * tally->bytes_each) / (double)counted / row->memory->peak;
 }
 
 /* What a stream has asked for and could not send, by channel: requests do not wait for those to
@@ -283,7 +288,7 @@ static void want(struct wanted *wanted, uint64_t addr, uint32_t tile)
 static uint64_t base_of(const struct row *row, uint64_t stream)
 {
     if (strcmp(row->pattern, "rand") == 0)
-        return draw() % (UINT64_C(1) << 32) / 64 * 64;
+        return draw() % (UINT64_C(1) << 32) / row->tile * row->tile;
     return (stream << 28) + (strcmp(row->pattern, "stag") == 0 ? stream * row->tile : 0);
 }
 
@@ -293,7 +298,7 @@ static double run_streams(const struct row *row)
 {
     const struct hbm_derived *derived = &row->memory->derived;
     struct run_state state;
-    struct tally tally = {.bytes_each = derived->burst_bytes};
+    struct tally tally = {.from = row->warm_up, .bytes_each = derived->burst_bytes};
     struct wanted(*wanted)[CHANNELS_MAX] = memory_new(STREAMS_MAX, sizeof *wanted);
     uint64_t base[STREAMS_MAX][2], next[STREAMS_MAX] = {0};
     uint64_t turn[CHANNELS_MAX] = {0}, left[CHANNELS_MAX];
@@ -343,27 +348,37 @@ static double run_streams(const struct row *row)
     return fraction(row, &tally);
 }
 
+/* So many bytes are asked for and not yet sent; requests do not wait for those to other channels.
+ */
 static double run_random(const struct row *row)
 {
     const struct hbm_derived *derived = &row->memory->derived;
     struct run_state state;
-    struct tally tally = {.bytes_each = derived->burst_bytes};
-    uint64_t addr = 0, rest = 0;
+    struct tally tally = {.from = row->warm_up, .bytes_each = derived->burst_bytes};
+    struct wanted *wanted = memory_new(derived->channels, sizeof *wanted);
+    uint64_t unsent = 0;
     state_open(&state, row->memory);
     for (uint64_t now = 0; now < row->duration; now += row->memory->tck) {
         happen(&state, now, count, &tally);
-        for (;;) {
-            if (rest == 0) {
-                addr = draw() % (UINT64_C(1) << 33) / row->grain * row->grain;
-                rest = row->grain;
+        for (bool sent = true; sent;) {
+            for (; unsent < row->slots * row->tile; unsent += row->grain) {
+                uint64_t addr = draw() % (UINT64_C(1) << 33) / row->grain * row->grain;
+                for (uint64_t k = 0; k < row->grain; k += derived->burst_bytes)
+                    want(&wanted[channel_of(&state, addr + k)], addr + k, 0);
             }
-            if (!has_room(&state, channel_of(&state, addr)))
-                break;
-            send_request(&state, now, now, addr, 0, 0);
-            addr += derived->burst_bytes;
-            rest -= time_min(rest, derived->burst_bytes);
+            sent = false;
+            for (uint32_t channel = 0; channel < derived->channels; channel++)
+                for (struct wanted *from = &wanted[channel];
+                     from->first < from->end && has_room(&state, channel); sent = true) {
+                    send_request(&state, now, now,
+                                 from->items[from->first++ & (from->room - 1)].addr, 0, 0);
+                    unsent -= derived->burst_bytes;
+                }
         }
     }
+    for (uint32_t i = 0; i < derived->channels; i++)
+        memory_free(wanted[i].items);
+    memory_free(wanted);
     state_close(&state);
     return fraction(row, &tally);
 }
@@ -616,13 +631,15 @@ static void compare(const struct table *table, uint32_t at, const struct memory 
         .grain = number(table, at, "gran", memory->derived.burst_bytes),
         .kv = number(table, at, "kv", 0) != 0,
         .load = strtod(cell(table, at, "load"), NULL),
-        .duration = memory->tck * time_min(number(table, at, "ticks", 40000), 100000),
+        .warm_up = 2 * memory->derived.dram.refi,
     };
+    uint64_t ticks = number(table, at, "ticks", 40000);
+    row.duration = row.warm_up + memory->tck * time_min(ticks, 100000);
     double model;
     draw_state = 1;
     if (strcmp(row.tag, "idle") == 0) {
         row.pattern = cell(table, at, "tag2");
-        row.duration = memory->tck * number(table, at, "ticks", 1000000);
+        row.duration = memory->tck * ticks;
         reference = cell(table, at, "mean_ns");
         model = run_idle(&row);
     } else if (strcmp(row.tag, "load") == 0) {
@@ -668,7 +685,8 @@ static void speed(const struct memory *memory)
     const struct hbm_derived *derived = &memory->derived;
     struct tally tally = {.bytes_each = 64};
     struct run_state state;
-    struct row row = {.memory = memory, .grain = 64, .duration = memory->tck * 400000};
+    struct row row = {
+        .memory = memory, .grain = 64, .slots = 2, .tile = TILE, .duration = memory->tck * 400000};
     struct hbm hbm = {.dram_channels = derived->channels};
     struct machine_params params = {.hbm.interleave_bytes = derived->stripe.number};
     struct cube cube = {.params = &params, .hbm = *derived};

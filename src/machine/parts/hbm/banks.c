@@ -64,6 +64,8 @@ static void derive_fields(const struct dram_params *params, struct hbm_derived *
     derived->group_bits = bits_of(params->bank_groups);
     derived->bank_bits = bits_of(params->banks_per_group);
     derived->bank_xor = params->bank_xor != 0;
+    derived->xor_shift = (uint8_t)time_min(
+        derived->fields[HBM_BANK].shift + derived->bank_bits + params->bank_xor_shift, 63);
 }
 
 void banks_derive(const struct machine_params *params, struct hbm_derived *derived)
@@ -157,7 +159,7 @@ static uint64_t locate(const struct hbm_derived *derived, uint64_t local, struct
         part[i] = block >> derived->fields[i].shift & derived->fields[i].mask;
     uint64_t room = size - (local & (size - 1)), xor = 0;
     if (derived->bank_xor)
-        xor = block >> (derived->fields[HBM_BANK].shift + derived->bank_bits);
+        xor = block >> derived->xor_shift;
     if (derived->column_low)
         room += (derived->fields[HBM_COLUMN].mask - part[HBM_COLUMN]) << derived->block_bits;
     uint64_t group = part[HBM_GROUP] ^ xor >> derived->bank_bits;

@@ -30,7 +30,8 @@ struct dram_params {
     uint32_t mapping;               /* enum hbm_field, 4 bits each, the most significant first */
     uint64_t block_bytes;           /* consecutive bytes of a pseudo-channel below the mapping */
     uint32_t bank_xor;              /* 0 or 1 */
-    uint64_t bank_queue, hit_cap;   /* bursts */
+    uint32_t bank_xor_shift;
+    uint64_t bank_queue, hit_cap; /* bursts */
 };
 
 #endif

@@ -87,6 +87,8 @@ const struct key_row hbm_keys[HBM_KEYS] = {
     {"hbm.bank_xor", KEY_ENUM, KEY_AT(hbm.dram.bank_xor), "off|on", NULL, "on",
      "the bank is exclusive-ored with the bits of the address above it",
      "assumption: the usual way to part streams of equal stride"},
+    {"hbm.bank_xor_shift", KEY_COUNT, KEY_AT(hbm.dram.bank_xor_shift), "0", "16", "0",
+     "how far above the bank these bits begin", "assumption: right above"},
     {"hbm.bank_queue", KEY_COUNT, KEY_AT(hbm.dram.bank_queue), "1", "4096", "32",
      "bursts that wait for a bank and are looked at", "assumption: 32 entries, as in DRAMsim3"},
     {"hbm.hit_cap", KEY_COUNT, KEY_AT(hbm.dram.hit_cap), "0", "4096", "4",

@@ -68,6 +68,7 @@ struct hbm_derived {
     struct divider stripe, spread; /* interleave_bytes; channels */
     uint8_t block_bits, burst_bits, group_bits, bank_bits;
     bool bank_xor;
+    uint8_t xor_shift; /* of the block's number to the bits that the bank is mixed with */
 };
 
 /* ---- flat.c ---- */
