@@ -82,10 +82,10 @@ static uint64_t refresh_limit(const struct dram *dram, const struct dram_channel
 
 /* ---- rows ---- */
 
-static uint64_t activate_after(const struct dram_channel *channel, uint64_t now)
+static uint64_t activate_after(const struct dram_channel *channel, uint32_t group, uint64_t now)
 {
     uint64_t time = time_max(time_max(now, channel->row_bus), channel->window[channel->window_at]);
-    return time_max(time, channel->after_activate);
+    return time_max(time, time_max(channel->after_activate, channel->after_activate_in[group]));
 }
 
 /* A row that the policy closes as soon as it may be has been closed by `now`. */
@@ -111,12 +111,17 @@ struct dram_plan dram_plan_burst(const struct dram *dram, const struct dram_chan
         uint64_t ready = bank->act_ok;
         if (plan.conflict)
             ready = time_max(ready, time_max(now, bank->pre_ok) + dram->rp);
-        plan.act = time_max(activate_after(channel, now), ready);
+        plan.act = time_max(activate_after(channel, number % dram->groups, now), ready);
         plan.column = plan.act + rcd;
     }
-    plan.column = time_max(plan.column, channel->chain[number % dram->groups]);
-    if (write != channel->last_write && channel->last_end > 0)
-        plan.column = time_max(plan.column, channel->last_end + (write ? dram->rtw : dram->wtr));
+    plan.column =
+        time_max(time_max(plan.column, bank->column_ok), channel->chain[number % dram->groups]);
+    if (write != channel->last_write && channel->last_end > 0) {
+        bool same = channel->last_group == number % dram->groups;
+        plan.column = time_max(plan.column, channel->last_end + (write  ? dram->rtw
+                                                                 : same ? dram->wtr_l
+                                                                        : dram->wtr_s));
+    }
     return plan;
 }
 
@@ -126,9 +131,11 @@ void dram_open_row(const struct dram *dram, struct dram_channel *channel, uint32
                    uint64_t row, const struct dram_plan *plan, uint64_t now)
 {
     struct dram_bank *bank = &channel->bank[number];
-    uint64_t asked = activate_after(channel, now);
+    uint32_t group = number % dram->groups;
+    uint64_t asked = activate_after(channel, group, now);
     channel->window[channel->window_at] = asked + dram->faw;
-    channel->after_activate = asked + dram->rrd;
+    channel->after_activate = asked + dram->rrd_s;
+    channel->after_activate_in[group] = asked + dram->rrd_l;
     channel->window_at = (channel->window_at + 1) % DRAM_WINDOW;
     channel->row_bus = asked + dram->bus_act + (plan->conflict ? dram->bus_pre : 0);
     channel->stats.activates++;
@@ -199,13 +206,25 @@ static uint64_t take_bus(const struct dram *dram, struct dram_channel *channel, 
     return start;
 }
 
+/* The columns of a bank keep tCCD_L, from the first on. Those of its group are counted from when
+ * they were asked for: a bank that is not ready does not keep the others of its group. */
+static void note_columns(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                         uint64_t first, uint64_t columns, uint64_t now)
+{
+    uint64_t *chain = &channel->chain[number % dram->groups];
+    *chain = time_max(*chain, now) + columns * dram->ccd_l;
+    channel->bank[number].column_ok = first + columns * dram->ccd_l;
+}
+
 static void note_data(const struct dram *dram, struct dram_channel *channel, uint32_t number,
                       bool write, uint64_t start, uint64_t bursts)
 {
     struct dram_bank *bank = &channel->bank[number];
     uint64_t end = start + dram->burst;
-    if (write != channel->last_write || end > channel->last_end)
+    if (write != channel->last_write || end > channel->last_end) {
         channel->last_end = end;
+        channel->last_group = number % dram->groups;
+    }
     channel->last_write = write;
     channel->stats.bursts += bursts;
     bank->hits += (uint32_t)bursts;
@@ -232,7 +251,7 @@ uint64_t dram_serve_burst(const struct dram *dram, struct dram_channel *channel,
         if (plan.column < limit)
             start = take_bus(dram, channel, plan.column + latency, limit - 1 + latency);
         if (start != TIME_NEVER) {
-            channel->chain[number % dram->groups] = plan.column + dram->ccd_l;
+            note_columns(dram, channel, number, plan.column, 1, now);
             note_data(dram, channel, number, write, start, 1);
             return start + dram->burst;
         }
@@ -272,8 +291,8 @@ bool dram_serve_open(const struct dram *dram, struct dram_channel *channel,
         if (bank->row != run->row || bank->head != NONE)
             return false;
         limit = time_min(limit, refresh_limit(dram, channel, bank));
-        uint64_t column =
-            time_max(time_max(now, bank->act + rcd), channel->chain[number % dram->groups]);
+        uint64_t column = time_max(time_max(now, bank->act + rcd), bank->column_ok);
+        column = time_max(column, channel->chain[number % dram->groups]);
         columns[i] = column;
         earliest_column = time_min(earliest_column, column);
         if (i == 0)
@@ -302,7 +321,7 @@ bool dram_serve_open(const struct dram *dram, struct dram_channel *channel,
     for (uint32_t i = 0; i < banks; i++) {
         uint32_t visits = (bursts - i - 1) / dram->wide + 1;
         uint32_t number = dram_bank_at(dram, run, from + i);
-        channel->chain[number % dram->groups] = columns[i] + visits * dram->ccd_l;
+        note_columns(dram, channel, number, columns[i], visits, now);
         note_data(dram, channel, number, run->write,
                   start + (i + (visits - 1) * (uint64_t)dram->wide) * dram->burst, visits);
     }
