@@ -115,13 +115,15 @@ static inline struct dram_params rig_dram(void)
         .trp = {120, 0},
         .tras = {300, 0},
         .trc = {420, 0},
-        .trrd = {40, 0},
+        .trrd_s = {40, 0},
+        .trrd_l = {50, 0},
         .tfaw = {200, 0},
         .tccd_s = {0, 4000},
         .tccd_l = {0, 8000},
         .trtp = {45, 0},
         .twr = {130, 0},
-        .twtr = {70, 0},
+        .twtr_s = {30, 0},
+        .twtr_l = {70, 0},
         .trtw = {10, 0},
         .trefi = {20000, 0},
         .trfc = {2600, 0},
@@ -141,10 +143,10 @@ static inline struct dram_params rig_dram(void)
 static inline void rig_random_dram(struct hbm_params *hbm, uint64_t *seed)
 {
     struct dram_params *dram = &hbm->dram;
-    struct timing *timings[] = {&dram->cl,   &dram->cwl,    &dram->trcd_rd, &dram->trcd_wr,
-                                &dram->trp,  &dram->tras,   &dram->trc,     &dram->trrd,
-                                &dram->tfaw, &dram->tccd_l, &dram->trtp,    &dram->twr,
-                                &dram->twtr, &dram->trtw,   &dram->bus_act};
+    struct timing *timings[] = {
+        &dram->cl,  &dram->cwl,    &dram->trcd_rd, &dram->trcd_wr, &dram->trp,    &dram->tras,
+        &dram->trc, &dram->trrd_s, &dram->trrd_l,  &dram->tfaw,    &dram->tccd_l, &dram->trtp,
+        &dram->twr, &dram->twtr_s, &dram->twtr_l,  &dram->trtw,    &dram->bus_act};
     static const uint32_t orders[] = {0x2310, 0x2130, 0x1230, 0x3210, 0x0123};
     *seed = hash_finish(hash_word(*seed, 7));
     hbm->model = HBM_BANKS;

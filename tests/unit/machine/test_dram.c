@@ -28,11 +28,13 @@ static struct dram plain(void)
         .rp = 120,
         .ras = 300,
         .rc = 420,
-        .rrd = 40,
+        .rrd_s = 40,
+        .rrd_l = 40,
         .faw = 200,
         .rtp = 45,
         .wr = 130,
-        .wtr = 70,
+        .wtr_s = 30,
+        .wtr_l = 70,
         .rtw = 10,
         .refi = 20000,
         .rfc = 2600,
@@ -54,7 +56,8 @@ static struct dram random_dram(uint64_t *seed)
     dram.burst = 10 + draw(seed, 40);
     dram.ccd_l = dram.burst * (1 + draw(seed, 2)) + draw(seed, 9);
     dram.wide = draw(seed, 2) == 0 ? 1 : dram.groups;
-    dram.rrd = draw(seed, 60);
+    dram.rrd_s = draw(seed, 60);
+    dram.rrd_l = dram.rrd_s + draw(seed, 30);
     dram.faw = draw(seed, 300);
     dram.rtp = draw(seed, 60);
     dram.bus_act = draw(seed, 40);
@@ -326,7 +329,7 @@ static void test_turns(void)
 {
     struct dram dram = plain();
     dram.ccd_l = 32;
-    dram.rrd = 0;
+    dram.rrd_s = dram.rrd_l = 0;
     dram.bus_act = 0;
     for (int turns = 0; turns < 2; turns++) {
         struct dram_channel channel;

@@ -64,6 +64,8 @@ static void derive_fields(const struct dram_params *params, struct hbm_derived *
     derived->group_bits = bits_of(params->bank_groups);
     derived->bank_bits = bits_of(params->banks_per_group);
     derived->bank_xor = params->bank_xor != 0;
+    derived->xor_shift = (uint8_t)time_min(
+        derived->fields[HBM_BANK].shift + derived->bank_bits + params->bank_xor_shift, 63);
 }
 
 void banks_derive(const struct machine_params *params, struct hbm_derived *derived)
@@ -80,11 +82,13 @@ void banks_derive(const struct machine_params *params, struct hbm_derived *deriv
         .rp = resolve(from, from->trp),
         .ras = resolve(from, from->tras),
         .rc = resolve(from, from->trc),
-        .rrd = resolve(from, from->trrd),
+        .rrd_s = resolve(from, from->trrd_s),
+        .rrd_l = resolve(from, from->trrd_l),
         .faw = resolve(from, from->tfaw),
         .rtp = resolve(from, from->trtp),
         .wr = resolve(from, from->twr),
-        .wtr = resolve(from, from->twtr),
+        .wtr_s = resolve(from, from->twtr_s),
+        .wtr_l = resolve(from, from->twtr_l),
         .rtw = resolve(from, from->trtw),
         .refi = resolve(from, from->trefi),
         .rfc = resolve(from, from->trfc),
@@ -155,7 +159,9 @@ static uint64_t locate(const struct hbm_derived *derived, uint64_t local, struct
     uint64_t part[HBM_FIELDS];
     for (int i = 0; i < HBM_FIELDS; i++)
         part[i] = block >> derived->fields[i].shift & derived->fields[i].mask;
-    uint64_t room = size - (local & (size - 1)), xor = derived->bank_xor ? part[HBM_ROW] : 0;
+    uint64_t room = size - (local & (size - 1)), xor = 0;
+    if (derived->bank_xor)
+        xor = block >> derived->xor_shift;
     if (derived->column_low)
         room += (derived->fields[HBM_COLUMN].mask - part[HBM_COLUMN]) << derived->block_bits;
     uint64_t group = part[HBM_GROUP] ^ xor >> derived->bank_bits;
@@ -195,6 +201,15 @@ void banks_part(const struct cube *cube, struct hbm *hbm)
 {
     for (; hbm->dram_channels < cube->hbm.channels; hbm->dram_channels++)
         dram_copy(&hbm->dram[hbm->dram_channels], &hbm->dram[0], waits_too, hbm);
+}
+
+uint32_t banks_locate(const struct hbm_derived *derived, uint64_t addr, struct dram_run *run)
+{
+    uint64_t offset, channel;
+    uint64_t base = divide(divide(addr, derived->stripe, &offset), derived->spread, &channel);
+    locate(derived, base * derived->stripe.number + offset, run);
+    run->bursts = 1;
+    return (uint32_t)channel;
 }
 
 uint32_t banks_arrive(const struct cube *cube, struct hbm *hbm, uint64_t now, uint64_t addr,

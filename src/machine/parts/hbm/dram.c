@@ -1,18 +1,10 @@
-#include "machine/parts/hbm/dram.h"
+#include "machine/parts/hbm/dram_state.h"
 
 #include <string.h>
 
 #include "support/error.h"
 #include "support/memory.h"
 #include "support/units.h"
-
-enum { NONE = UINT32_MAX };
-
-struct dram_waiting {
-    struct dram_run run;
-    uint64_t arrival;
-    uint32_t next;
-};
 
 /* ---- refresh ---- */
 
@@ -51,7 +43,7 @@ static void refresh_bank(const struct dram *dram, struct dram_channel *channel,
 }
 
 /* What has fallen due by `now`: of many only the last is still felt. */
-static void refresh_due(const struct dram *dram, struct dram_channel *channel, uint64_t now)
+void dram_refresh_due(const struct dram *dram, struct dram_channel *channel, uint64_t now)
 {
     if (dram->refresh == DRAM_NO_REFRESH || dram->refresh == DRAM_PER_BANK ||
         now < channel->refresh_at)
@@ -65,8 +57,8 @@ static void refresh_due(const struct dram *dram, struct dram_channel *channel, u
     refresh_all(dram, channel);
 }
 
-static void refresh_bank_due(const struct dram *dram, struct dram_channel *channel,
-                             struct dram_bank *bank, uint64_t now)
+void dram_refresh_bank_due(const struct dram *dram, struct dram_channel *channel,
+                           struct dram_bank *bank, uint64_t now)
 {
     if (dram->refresh != DRAM_PER_BANK || now < bank->refresh_at)
         return;
@@ -90,14 +82,14 @@ static uint64_t refresh_limit(const struct dram *dram, const struct dram_channel
 
 /* ---- rows ---- */
 
-static uint64_t activate_after(const struct dram_channel *channel, uint64_t now)
+static uint64_t activate_after(const struct dram_channel *channel, uint32_t group, uint64_t now)
 {
     uint64_t time = time_max(time_max(now, channel->row_bus), channel->window[channel->window_at]);
-    return time_max(time, channel->after_activate);
+    return time_max(time, time_max(channel->after_activate, channel->after_activate_in[group]));
 }
 
 /* A row that the policy closes as soon as it may be has been closed by `now`. */
-static void close_early(const struct dram *dram, struct dram_bank *bank, uint64_t now)
+void dram_close_early(const struct dram *dram, struct dram_bank *bank, uint64_t now)
 {
     if (!dram->closed || bank->row == DRAM_NO_ROW || now < bank->pre_ok)
         return;
@@ -105,18 +97,13 @@ static void close_early(const struct dram *dram, struct dram_bank *bank, uint64_
     bank->row = DRAM_NO_ROW;
 }
 
-struct plan {
-    bool hit, conflict;
-    uint64_t act, column; /* the earliest */
-};
-
 /* A burst of `row` in the bank, chosen at `now`. */
-static struct plan plan_burst(const struct dram *dram, const struct dram_channel *channel,
-                              uint32_t number, uint64_t row, bool write, uint64_t now)
+struct dram_plan dram_plan_burst(const struct dram *dram, const struct dram_channel *channel,
+                                 uint32_t number, uint64_t row, bool write, uint64_t now)
 {
     const struct dram_bank *bank = &channel->bank[number];
     uint64_t rcd = write ? dram->rcd_wr : dram->rcd_rd;
-    struct plan plan = {.hit = bank->row == row};
+    struct dram_plan plan = {.hit = bank->row == row};
     if (plan.hit) {
         plan.column = time_max(now, bank->act + rcd);
     } else {
@@ -124,24 +111,31 @@ static struct plan plan_burst(const struct dram *dram, const struct dram_channel
         uint64_t ready = bank->act_ok;
         if (plan.conflict)
             ready = time_max(ready, time_max(now, bank->pre_ok) + dram->rp);
-        plan.act = time_max(activate_after(channel, now), ready);
+        plan.act = time_max(activate_after(channel, number % dram->groups, now), ready);
         plan.column = plan.act + rcd;
     }
-    plan.column = time_max(plan.column, channel->chain[number % dram->groups]);
-    if (write != channel->last_write && channel->last_end > 0)
-        plan.column = time_max(plan.column, channel->last_end + (write ? dram->rtw : dram->wtr));
+    plan.column =
+        time_max(time_max(plan.column, bank->column_ok), channel->chain[number % dram->groups]);
+    if (write != channel->last_write && channel->last_end > 0) {
+        bool same = channel->last_group == number % dram->groups;
+        plan.column = time_max(plan.column, channel->last_end + (write  ? dram->rtw
+                                                                 : same ? dram->wtr_l
+                                                                        : dram->wtr_s));
+    }
     return plan;
 }
 
 /* The window of four and the row bus count from when the row was asked for: a bank that is not
  * ready does not keep the others from opening theirs. */
-static void open_row(const struct dram *dram, struct dram_channel *channel, uint32_t number,
-                     uint64_t row, const struct plan *plan, uint64_t now)
+void dram_open_row(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                   uint64_t row, const struct dram_plan *plan, uint64_t now)
 {
     struct dram_bank *bank = &channel->bank[number];
-    uint64_t asked = activate_after(channel, now);
+    uint32_t group = number % dram->groups;
+    uint64_t asked = activate_after(channel, group, now);
     channel->window[channel->window_at] = asked + dram->faw;
-    channel->after_activate = asked + dram->rrd;
+    channel->after_activate = asked + dram->rrd_s;
+    channel->after_activate_in[group] = asked + dram->rrd_l;
     channel->window_at = (channel->window_at + 1) % DRAM_WINDOW;
     channel->row_bus = asked + dram->bus_act + (plan->conflict ? dram->bus_pre : 0);
     channel->stats.activates++;
@@ -212,13 +206,25 @@ static uint64_t take_bus(const struct dram *dram, struct dram_channel *channel, 
     return start;
 }
 
+/* The columns of a bank keep tCCD_L, from the first on. Those of its group are counted from when
+ * they were asked for: a bank that is not ready does not keep the others of its group. */
+static void note_columns(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                         uint64_t first, uint64_t columns, uint64_t now)
+{
+    uint64_t *chain = &channel->chain[number % dram->groups];
+    *chain = time_max(*chain, now) + columns * dram->ccd_l;
+    channel->bank[number].column_ok = first + columns * dram->ccd_l;
+}
+
 static void note_data(const struct dram *dram, struct dram_channel *channel, uint32_t number,
                       bool write, uint64_t start, uint64_t bursts)
 {
     struct dram_bank *bank = &channel->bank[number];
     uint64_t end = start + dram->burst;
-    if (write != channel->last_write || end > channel->last_end)
+    if (write != channel->last_write || end > channel->last_end) {
         channel->last_end = end;
+        channel->last_group = number % dram->groups;
+    }
     channel->last_write = write;
     channel->stats.bursts += bursts;
     bank->hits += (uint32_t)bursts;
@@ -226,8 +232,8 @@ static void note_data(const struct dram *dram, struct dram_channel *channel, uin
 }
 
 /* One burst, chosen at `now`; returns the end of its data. */
-static uint64_t serve_burst(const struct dram *dram, struct dram_channel *channel, uint32_t number,
-                            uint64_t row, bool write, uint64_t now)
+uint64_t dram_serve_burst(const struct dram *dram, struct dram_channel *channel, uint32_t number,
+                          uint64_t row, bool write, uint64_t now)
 {
     struct dram_bank *bank = &channel->bank[number];
     uint64_t latency = write ? dram->cwl : dram->cl;
@@ -236,16 +242,16 @@ static uint64_t serve_burst(const struct dram *dram, struct dram_channel *channe
     if (channel->gaps > 0)
         forget_gaps(dram, channel, write, now);
     for (;;) {
-        refresh_bank_due(dram, channel, bank, now);
-        close_early(dram, bank, now);
+        dram_refresh_bank_due(dram, channel, bank, now);
+        dram_close_early(dram, bank, now);
         uint64_t limit = refresh_limit(dram, channel, bank), start = TIME_NEVER;
-        struct plan plan = plan_burst(dram, channel, number, row, write, now);
+        struct dram_plan plan = dram_plan_burst(dram, channel, number, row, write, now);
         if (!plan.hit && plan.act < limit)
-            open_row(dram, channel, number, row, &plan, now);
+            dram_open_row(dram, channel, number, row, &plan, now);
         if (plan.column < limit)
             start = take_bus(dram, channel, plan.column + latency, limit - 1 + latency);
         if (start != TIME_NEVER) {
-            channel->chain[number % dram->groups] = plan.column + dram->ccd_l;
+            note_columns(dram, channel, number, plan.column, 1, now);
             note_data(dram, channel, number, write, start, 1);
             return start + dram->burst;
         }
@@ -255,7 +261,7 @@ static uint64_t serve_burst(const struct dram *dram, struct dram_channel *channe
     }
 }
 
-static uint32_t bank_at(const struct dram *dram, const struct dram_run *run, uint32_t burst)
+uint32_t dram_bank_at(const struct dram *dram, const struct dram_run *run, uint32_t burst)
 {
     if (dram->wide == 1)
         return run->bank;
@@ -266,8 +272,8 @@ static uint32_t bank_at(const struct dram *dram, const struct dram_run *run, uin
 /* All bursts of a run from burst `from` on, if their rows are open and the bus has no gap that they
  * could use; false: one by one. The columns of each group follow at tCCD_L, the data of all at the
  * pace of the bus, which is not the faster one; so the first burst of each group decides. */
-static bool serve_open(const struct dram *dram, struct dram_channel *channel,
-                       const struct dram_run *run, uint32_t from, uint64_t now, uint64_t *end)
+bool dram_serve_open(const struct dram *dram, struct dram_channel *channel,
+                     const struct dram_run *run, uint32_t from, uint64_t now, uint64_t *end)
 {
     uint32_t bursts = run->bursts - from, banks = bursts < dram->wide ? bursts : dram->wide;
     uint64_t latency = run->write ? dram->cwl : dram->cl;
@@ -280,13 +286,13 @@ static bool serve_open(const struct dram *dram, struct dram_channel *channel,
         (run->write != channel->last_write && channel->last_end > 0))
         return false;
     for (uint32_t i = 0; i < banks; i++) {
-        uint32_t number = bank_at(dram, run, from + i);
+        uint32_t number = dram_bank_at(dram, run, from + i);
         const struct dram_bank *bank = &channel->bank[number];
         if (bank->row != run->row || bank->head != NONE)
             return false;
         limit = time_min(limit, refresh_limit(dram, channel, bank));
-        uint64_t column =
-            time_max(time_max(now, bank->act + rcd), channel->chain[number % dram->groups]);
+        uint64_t column = time_max(time_max(now, bank->act + rcd), bank->column_ok);
+        column = time_max(column, channel->chain[number % dram->groups]);
         columns[i] = column;
         earliest_column = time_min(earliest_column, column);
         if (i == 0)
@@ -314,8 +320,8 @@ static bool serve_open(const struct dram *dram, struct dram_channel *channel,
     channel->bus_free = *end = last + dram->burst;
     for (uint32_t i = 0; i < banks; i++) {
         uint32_t visits = (bursts - i - 1) / dram->wide + 1;
-        uint32_t number = bank_at(dram, run, from + i);
-        channel->chain[number % dram->groups] = columns[i] + visits * dram->ccd_l;
+        uint32_t number = dram_bank_at(dram, run, from + i);
+        note_columns(dram, channel, number, columns[i], visits, now);
         note_data(dram, channel, number, run->write,
                   start + (i + (visits - 1) * (uint64_t)dram->wide) * dram->burst, visits);
     }
@@ -323,257 +329,20 @@ static bool serve_open(const struct dram *dram, struct dram_channel *channel,
 }
 
 /* A run that is chosen at `now`; returns the end of its data. */
-static uint64_t serve(const struct dram *dram, struct dram_channel *channel,
-                      const struct dram_run *run, uint64_t now)
+uint64_t dram_serve(const struct dram *dram, struct dram_channel *channel,
+                    const struct dram_run *run, uint64_t now)
 {
     uint64_t last = 0;
     for (uint32_t from = 0; from < run->bursts;) {
         uint64_t end;
-        if (serve_open(dram, channel, run, from, now, &end))
+        if (dram_serve_open(dram, channel, run, from, now, &end))
             return time_max(last, end);
         /* once round all banks before it is tried again */
         for (uint32_t i = 0; i < dram->wide && from < run->bursts; i++, from++)
-            last = time_max(last, serve_burst(dram, channel, bank_at(dram, run, from), run->row,
-                                              run->write, now));
+            last = time_max(last, dram_serve_burst(dram, channel, dram_bank_at(dram, run, from),
+                                                   run->row, run->write, now));
     }
     return last;
-}
-
-/* ---- those that wait for their bank ---- */
-
-/* Returns in how many new pieces: none, if it only makes the last one longer. */
-static uint32_t append(struct dram_channel *channel, const struct dram_run *run, uint64_t now)
-{
-    struct dram_bank *bank = &channel->bank[run->bank];
-    if (bank->head != NONE) {
-        struct dram_waiting *last = &channel->waiting[bank->tail];
-        if (last->arrival == now && last->run.request == run->request &&
-            last->run.row == run->row) {
-            last->run.bursts += run->bursts;
-            channel->due = 0;
-            return 0;
-        }
-    }
-    if (channel->waiting_free == NONE) {
-        uint32_t old = channel->waiting_room, room = old == 0 ? 16 : 2 * old;
-        struct dram_waiting *larger = memory_new(room, sizeof *larger);
-        if (old > 0)
-            memcpy(larger, channel->waiting, old * sizeof *larger);
-        for (uint32_t i = old; i < room; i++)
-            larger[i].next = i + 1 < room ? i + 1 : NONE;
-        memory_free(channel->waiting);
-        channel->waiting = larger;
-        channel->waiting_free = old;
-        channel->waiting_room = room;
-    }
-    uint32_t at = channel->waiting_free;
-    channel->waiting_free = channel->waiting[at].next;
-    channel->waiting[at] = (struct dram_waiting){*run, now, NONE};
-    if (bank->head == NONE)
-        bank->head = at;
-    else
-        channel->waiting[bank->tail].next = at;
-    bank->tail = at;
-    channel->waiting_banks |= UINT64_C(1) << run->bank;
-    channel->due = 0;
-    return 1;
-}
-
-/* A bank's next step, and when: a column of the run at `at`, or to open that run's row. */
-struct step {
-    uint64_t time;
-    uint32_t previous, at;
-    bool hit;
-};
-
-/* A hit that is seen goes first: the oldest's in any case, a younger one's while the row cannot be
- * closed anyway, or has not had `hit_cap` bursts. Then the oldest. */
-static struct step next_step(const struct dram *dram, const struct dram_channel *channel,
-                             uint32_t number)
-{
-    const struct dram_bank *bank = &channel->bank[number];
-    uint32_t seen = 0, previous = NONE;
-    for (uint32_t at = bank->head; at != NONE && seen < dram->bank_window;
-         at = channel->waiting[at].next) {
-        const struct dram_waiting *waiting = &channel->waiting[at];
-        const struct dram_run *run = &waiting->run;
-        if (bank->row == run->row) {
-            uint64_t column =
-                plan_burst(dram, channel, number, run->row, run->write, waiting->arrival).column;
-            uint64_t latency = run->write ? dram->cwl : dram->cl;
-            if (dram->round_robin && channel->bus_free > latency)
-                column = time_max(column, channel->bus_free - latency);
-            if (at == bank->head || bank->hits < dram->hit_cap ||
-                (dram->round_robin ? column : waiting->arrival) < bank->pre_ok)
-                return (struct step){dram->round_robin ? column : waiting->arrival, previous, at,
-                                     true};
-            break;
-        }
-        seen += run->bursts;
-        previous = at;
-    }
-    uint64_t ready =
-        bank->row == DRAM_NO_ROW ? bank->act_ok - time_min(bank->act_ok, dram->rp) : bank->pre_ok;
-    if (bank->row == DRAM_NO_ROW && !dram->round_robin)
-        ready = 0;
-    return (struct step){time_max(ready, channel->waiting[bank->head].arrival), NONE, bank->head,
-                         false};
-}
-
-/* The earliest of all banks; of equals the one whose turn it is. */
-static uint32_t earliest(const struct dram *dram, const struct dram_channel *channel,
-                         struct step *step)
-{
-    uint32_t best = 0, best_order = NONE;
-    *step = (struct step){.time = TIME_NEVER};
-    for (uint64_t left = channel->waiting_banks; left != 0; left &= left - 1) {
-        uint32_t number = (uint32_t)__builtin_ctzll(left);
-        struct step mine = next_step(dram, channel, number);
-        uint32_t order = (number + dram->banks - channel->turn - 1) % dram->banks;
-        if (mine.time > step->time || (mine.time == step->time && order > best_order))
-            continue;
-        *step = mine;
-        best = number;
-        best_order = order;
-    }
-    return best;
-}
-
-/* A burst of the run of the step; the run leaves with its last. */
-static void serve_waiting(const struct dram *dram, struct dram_channel *channel, uint32_t number,
-                          const struct step *step, uint64_t now, dram_done *done, void *context)
-{
-    struct dram_bank *bank = &channel->bank[number];
-    struct dram_run *run = &channel->waiting[step->at].run;
-    uint64_t end = serve_burst(dram, channel, number, run->row, run->write, now);
-    channel->turn = number;
-    if (--run->bursts > 0)
-        return;
-    uint32_t next = channel->waiting[step->at].next, request = run->request;
-    if (step->previous == NONE)
-        bank->head = next;
-    else
-        channel->waiting[step->previous].next = next;
-    if (next == NONE)
-        bank->tail = step->previous;
-    channel->waiting[step->at].next = channel->waiting_free;
-    channel->waiting_free = step->at;
-    if (bank->head == NONE)
-        channel->waiting_banks &= ~(UINT64_C(1) << number);
-    done(context, request, end);
-}
-
-uint64_t dram_next(const struct dram *dram, const struct dram_channel *channel)
-{
-    struct step step = {.time = TIME_NEVER};
-    if (channel->waiting_banks != 0)
-        earliest(dram, channel, &step);
-    return step.time;
-}
-
-/* All that a bank can do by `now`, when banks do not take turns. */
-static void advance_bank(const struct dram *dram, struct dram_channel *channel, uint32_t number,
-                         uint64_t now, dram_done *done, void *context)
-{
-    while (channel->bank[number].head != NONE) {
-        struct step step = next_step(dram, channel, number);
-        if (step.time > now)
-            return;
-        serve_waiting(dram, channel, number, &step, step.time, done, context);
-    }
-}
-
-void dram_advance(const struct dram *dram, struct dram_channel *channel, uint64_t now,
-                  dram_done *done, void *context)
-{
-    while (channel->waiting_banks != 0 && channel->due <= now) {
-        struct step step;
-        uint32_t number = earliest(dram, channel, &step);
-        channel->due = step.time;
-        if (step.time > now)
-            return;
-        if (dram->refresh != DRAM_NO_REFRESH && dram->refresh != DRAM_PER_BANK &&
-            step.time >= channel->refresh_at) {
-            refresh_due(dram, channel, step.time);
-            continue;
-        }
-        if (!dram->round_robin) {
-            advance_bank(dram, channel, number, step.time, done, context);
-            continue;
-        }
-        if (step.hit) {
-            serve_waiting(dram, channel, number, &step, step.time, done, context);
-            continue;
-        }
-        struct dram_bank *bank = &channel->bank[number];
-        const struct dram_run *run = &channel->waiting[step.at].run;
-        refresh_bank_due(dram, channel, bank, step.time);
-        close_early(dram, bank, step.time);
-        struct plan plan = plan_burst(dram, channel, number, run->row, run->write, step.time);
-        open_row(dram, channel, number, run->row, &plan, step.time);
-    }
-}
-
-/* Whether a burst of `row` that arrives at `now` can have its times at once: nothing waits for its
- * bank, and no other row must stay open for a while. */
-static bool may_go(const struct dram *dram, struct dram_channel *channel, uint32_t number,
-                   uint64_t row, uint64_t now)
-{
-    struct dram_bank *bank = &channel->bank[number];
-    refresh_bank_due(dram, channel, bank, now);
-    close_early(dram, bank, now);
-    return bank->head == NONE &&
-           (bank->row == row || bank->row == DRAM_NO_ROW || bank->pre_ok <= now);
-}
-
-/* Burst by burst: one whose bank is ready is served, another waits. */
-static uint32_t arrive_apart(const struct dram *dram, struct dram_channel *channel, uint64_t now,
-                             const struct dram_run *run, dram_done *done, void *context)
-{
-    uint32_t pieces = 0;
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < run->bursts; i++) {
-        struct dram_run burst = *run;
-        burst.bank = bank_at(dram, run, i);
-        burst.bursts = 1;
-        if (channel->waiting_banks != 0 && now > 0)
-            dram_advance(dram, channel, now - 1, done, context);
-        if (!dram->round_robin && may_go(dram, channel, burst.bank, run->row, now)) {
-            end = time_max(end, serve(dram, channel, &burst, now));
-            continue;
-        }
-        pieces += append(channel, &burst, now);
-        if (!dram->round_robin)
-            advance_bank(dram, channel, burst.bank, now, done, context);
-    }
-    if (end > 0) {
-        pieces++;
-        done(context, run->request, end);
-    }
-    return pieces;
-}
-
-uint32_t dram_arrive(const struct dram *dram, struct dram_channel *channel, uint64_t now,
-                     const struct dram_run *run, dram_done *done, void *context)
-{
-    uint32_t banks = run->bursts < dram->wide ? run->bursts : dram->wide;
-    /* What is due at `now` itself may yet be changed by what else arrives at `now`. */
-    if (channel->waiting_banks != 0 && now > 0)
-        dram_advance(dram, channel, now - 1, done, context);
-    refresh_due(dram, channel, now);
-    uint64_t end;
-    if (!dram->round_robin && dram->refresh != DRAM_PER_BANK &&
-        serve_open(dram, channel, run, 0, now, &end)) {
-        done(context, run->request, end);
-        return 1;
-    }
-    bool apart = dram->round_robin || channel->waiting_banks != 0;
-    for (uint32_t i = 0; i < banks && !apart; i++)
-        apart = !may_go(dram, channel, bank_at(dram, run, i), run->row, now);
-    if (apart)
-        return arrive_apart(dram, channel, now, run, done, context);
-    done(context, run->request, serve(dram, channel, run, now));
-    return 1;
 }
 
 /* The gaps one after the other, then behind everything: not even the order can be better. */
@@ -608,18 +377,4 @@ void dram_init(const struct dram *dram, struct dram_channel *channel, uint64_t r
 void dram_fini(struct dram_channel *channel)
 {
     memory_free(channel->waiting);
-}
-
-void dram_copy(struct dram_channel *to, const struct dram_channel *from,
-               void (*waits)(void *context, uint32_t request), void *context)
-{
-    *to = *from;
-    if (from->waiting_room == 0)
-        return;
-    to->waiting = memory_new(from->waiting_room, sizeof *to->waiting);
-    memcpy(to->waiting, from->waiting, from->waiting_room * sizeof *to->waiting);
-    for (uint64_t left = to->waiting_banks; left != 0; left &= left - 1)
-        for (uint32_t at = to->bank[__builtin_ctzll(left)].head; at != NONE;
-             at = to->waiting[at].next)
-            waits(context, to->waiting[at].run.request);
 }

@@ -36,9 +36,10 @@ struct dram {
     uint64_t burst;   /* on the data bus: the longer of its length and tCCD_S */
     uint64_t ccd_l;   /* between columns of a bank group */
     uint64_t cl, cwl; /* column to data */
-    uint64_t rcd_rd, rcd_wr, rp, ras, rc, rrd, faw;
+    uint64_t rcd_rd, rcd_wr, rp, ras, rc, rrd_s, rrd_l, faw;
     uint64_t rtp, wr;
-    uint64_t wtr, rtw; /* end of written data to a read's column; end of read data to a write's */
+    uint64_t wtr_s, wtr_l,
+        rtw; /* end of written data to a read's column; end of read data to a write's */
     uint64_t refi, rfc, rfc_pb;
     uint64_t bus_act, bus_pre; /* on the row bus */
     uint32_t banks;            /* bank b is of group b % groups */
@@ -54,7 +55,7 @@ struct dram {
 struct dram_bank {
     uint64_t row; /* DRAM_NO_ROW: closed */
     uint64_t act; /* when it was opened */
-    uint64_t act_ok, pre_ok;
+    uint64_t act_ok, column_ok, pre_ok;
     uint64_t refresh_at;
     uint32_t hits;       /* bursts since it was opened */
     uint32_t head, tail; /* of those that wait */
@@ -79,7 +80,7 @@ struct dram_gap {
 
 struct dram_channel {
     uint64_t bus_free;
-    uint64_t chain[DRAM_GROUPS_MAX]; /* earliest next column of each group */
+    uint64_t chain[DRAM_GROUPS_MAX]; /* of a group: when it may be asked for its next column */
     uint64_t last_end;               /* of data */
     uint64_t refresh_at;
     uint64_t waiting_banks; /* a bit for each */
@@ -90,7 +91,9 @@ struct dram_channel {
     struct dram_gap gap[DRAM_GAPS]; /* in order of time */
     uint64_t window[DRAM_WINDOW];   /* of the last four activates, a ring: when tFAW is over ... */
     uint32_t window_at;
-    uint64_t after_activate; /* ... and of the last, tRRD */
+    uint64_t after_activate;                     /* ... of the last, tRRD_S ... */
+    uint64_t after_activate_in[DRAM_GROUPS_MAX]; /* ... and of a group's last, tRRD_L */
+    uint32_t last_group;                         /* of the last data */
     uint64_t row_bus;
     struct dram_waiting *waiting; /* pool */
     uint32_t waiting_free, waiting_room;

@@ -20,8 +20,8 @@ struct dram_params {
     uint64_t burst_length; /* transfers */
     uint64_t bank_groups, banks_per_group;
     uint64_t page_bytes; /* a bank's row */
-    struct timing cl, cwl, trcd_rd, trcd_wr, trp, tras, trc, trrd, tfaw, tccd_s, tccd_l, trtp, twr,
-        twtr, trtw, trefi, trfc, trfc_pb;
+    struct timing cl, cwl, trcd_rd, trcd_wr, trp, tras, trc, trrd_s, trrd_l, tfaw, tccd_s, tccd_l,
+        trtp, twr, twtr_s, twtr_l, trtw, trefi, trfc, trfc_pb;
     struct timing bus_act, bus_pre; /* on the bus for row commands */
     struct timing controller;       /* arrival to command, and data to requester, together */
     uint32_t refresh;               /* enum dram_refresh */
@@ -30,7 +30,8 @@ struct dram_params {
     uint32_t mapping;               /* enum hbm_field, 4 bits each, the most significant first */
     uint64_t block_bytes;           /* consecutive bytes of a pseudo-channel below the mapping */
     uint32_t bank_xor;              /* 0 or 1 */
-    uint64_t bank_queue, hit_cap;   /* bursts */
+    uint32_t bank_xor_shift;
+    uint64_t bank_queue, hit_cap; /* bursts */
 };
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "machine/key.h"
 
-enum { HBM_KEYS = 44 };
+enum { HBM_KEYS = 47 };
 extern const struct key_row hbm_keys[HBM_KEYS];
 
 #endif

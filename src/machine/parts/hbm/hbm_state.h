@@ -68,6 +68,7 @@ struct hbm_derived {
     struct divider stripe, spread; /* interleave_bytes; channels */
     uint8_t block_bits, burst_bits, group_bits, bank_bits;
     bool bank_xor;
+    uint8_t xor_shift; /* of the block's number to the bits that the bank is mixed with */
 };
 
 /* ---- flat.c ---- */
@@ -89,6 +90,8 @@ void banks_advance(const struct cube *cube, struct hbm *hbm, uint64_t now, dram_
                    void *context);
 uint64_t banks_next(const struct cube *cube, const struct hbm *hbm);
 uint64_t banks_least(const struct cube *cube, const struct hbm *hbm, uint64_t now, uint64_t bytes);
+/* Where the burst at `addr` lies: its pseudo-channel, and bank and row in `run`. */
+uint32_t banks_locate(const struct hbm_derived *derived, uint64_t addr, struct dram_run *run);
 void banks_derive(const struct machine_params *params, struct hbm_derived *derived);
 bool banks_check(const struct machine_params *params, struct key_clash *clash);
 
