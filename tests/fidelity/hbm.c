@@ -500,6 +500,11 @@ static struct table *read_table(const char *path)
             refuse("%s: a row has not as many cells as the header", path);
     }
     fclose(file);
+    bool named = false;
+    for (uint32_t i = 0; i < table->columns; i++)
+        named |= strcmp(table->header[i], "config") == 0;
+    if (!named)
+        refuse("%s: there is no column config", path);
     if (table->rows == 0)
         refuse("%s: there are no rows", path);
     return table;
@@ -677,36 +682,56 @@ static double cpu_seconds(void)
     return (double)clock() / CLOCKS_PER_SEC;
 }
 
+/* The ends of the last few requests, for a requester that has so many under way. */
+struct lately {
+    uint64_t end[256];
+    uint32_t at;
+};
+
+static void note_lately(void *context, uint32_t number, uint64_t end)
+{
+    struct lately *lately = context;
+    (void)number;
+    lately->end[lately->at++ % 256] = end;
+}
+
 /* Requests of 64 bytes per second of processor time, in millions: of a stream of tiles, whose rows
- * go in as runs; and at random addresses. */
+ * go in as runs; and of bursts at random addresses, each when one of the 256 before it has come. */
 static void speed(const struct memory *memory)
 {
-    enum { TILE = 16384, TILES_EACH = 20000, REQUESTS = 1000000 };
+    enum { TILE = 16384, TILES_EACH = 20000, REQUESTS = 4000000 };
     const struct hbm_derived *derived = &memory->derived;
-    struct tally tally = {.bytes_each = 64};
     struct run_state state;
-    struct row row = {
-        .memory = memory, .grain = 64, .slots = 2, .tile = TILE, .duration = memory->tck * 400000};
     struct hbm hbm = {.dram_channels = derived->channels};
     struct machine_params params = {.hbm.interleave_bytes = derived->stripe.number};
     struct cube cube = {.params = &params, .hbm = *derived};
     state_open(&state, memory);
     hbm.dram = state.channels;
+    state.requests = memory_new(1, sizeof *state.requests);
     double start = cpu_seconds();
     uint64_t now = 0;
-    state.requests = memory_new(1, sizeof *state.requests);
     for (uint64_t i = 0; i < TILES_EACH; i++) {
         banks_arrive(&cube, &hbm, now, i * TILE, TILE, false, 0, request_done, &state);
         state.heap_count = 0;
-        now = state.channels[0].bus_free > 200000 ? state.channels[0].bus_free - 200000 : 0;
+        now = time_max(now,
+                       state.channels[0].bus_free - time_min(state.channels[0].bus_free, 200000));
     }
     double streaming = cpu_seconds() - start;
     state_close(&state);
+    struct lately lately = {{0}, 0};
+    state_open(&state, memory);
+    now = 0;
     start = cpu_seconds();
-    tally.count = (uint64_t)(run_random(&row) * (double)row.duration * memory->peak / 64);
+    for (uint32_t i = 0; i < REQUESTS; i++) {
+        struct dram_run run = {.request = i};
+        uint32_t channel = banks_locate(derived, draw() % (UINT64_C(1) << 33), &run);
+        now = time_max(now, lately.end[lately.at % 256]);
+        dram_arrive(&derived->dram, &state.channels[channel], now, &run, note_lately, &lately);
+    }
     double random = cpu_seconds() - start;
-    printf("streaming,%.2f\nrandom,%.2f\n", (double)TILES_EACH * TILE / 64 / streaming / 1e6,
-           (double)tally.count / random / 1e6);
+    state_close(&state);
+    printf("streaming,%.1f\nrandom,%.1f\n", (double)TILES_EACH * TILE / 64 / streaming / 1e6,
+           (double)REQUESTS / random / 1e6);
 }
 
 int main(int argc, char **argv)

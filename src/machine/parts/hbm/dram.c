@@ -23,6 +23,7 @@ static void refresh_all(const struct dram *dram, struct dram_channel *channel)
     for (uint32_t i = 0; i < dram->banks; i++) {
         channel->bank[i].row = DRAM_NO_ROW;
         channel->bank[i].act_ok = time_max(channel->bank[i].act_ok, end);
+        channel->bank[i].due = 0;
     }
     channel->due = 0;
     channel->refresh_at += dram->refi;
@@ -36,7 +37,7 @@ static void refresh_bank(const struct dram *dram, struct dram_channel *channel,
     if (bank->row != DRAM_NO_ROW)
         start = time_max(start, bank->pre_ok) + dram->rp;
     bank->row = DRAM_NO_ROW;
-    channel->due = 0;
+    channel->due = bank->due = 0;
     bank->act_ok = time_max(bank->act_ok, start + dram->rfc_pb);
     bank->refresh_at += dram->refi;
     channel->stats.refreshes++;
@@ -89,12 +90,14 @@ static uint64_t activate_after(const struct dram_channel *channel, uint32_t grou
 }
 
 /* A row that the policy closes as soon as it may be has been closed by `now`. */
-void dram_close_early(const struct dram *dram, struct dram_bank *bank, uint64_t now)
+void dram_close_early(const struct dram *dram, struct dram_channel *channel, struct dram_bank *bank,
+                      uint64_t now)
 {
     if (!dram->closed || bank->row == DRAM_NO_ROW || now < bank->pre_ok)
         return;
     bank->act_ok = time_max(bank->act_ok, bank->pre_ok + dram->rp);
     bank->row = DRAM_NO_ROW;
+    channel->due = bank->due = 0;
 }
 
 /* A burst of `row` in the bank, chosen at `now`. */
@@ -238,12 +241,12 @@ uint64_t dram_serve_burst(const struct dram *dram, struct dram_channel *channel,
     struct dram_bank *bank = &channel->bank[number];
     uint64_t latency = write ? dram->cwl : dram->cl;
     if (bank->head != NONE || dram->round_robin)
-        channel->due = 0;
+        channel->due = bank->due = 0;
     if (channel->gaps > 0)
         forget_gaps(dram, channel, write, now);
     for (;;) {
         dram_refresh_bank_due(dram, channel, bank, now);
-        dram_close_early(dram, bank, now);
+        dram_close_early(dram, channel, bank, now);
         uint64_t limit = refresh_limit(dram, channel, bank), start = TIME_NEVER;
         struct dram_plan plan = dram_plan_burst(dram, channel, number, row, write, now);
         if (!plan.hit && plan.act < limit)

@@ -59,6 +59,7 @@ struct dram_bank {
     uint64_t refresh_at;
     uint32_t hits;       /* bursts since it was opened */
     uint32_t head, tail; /* of those that wait */
+    uint64_t due;        /* their next step; 0: not known */
 };
 
 struct dram_stats {
@@ -122,7 +123,7 @@ void dram_advance(const struct dram *dram, struct dram_channel *channel, uint64_
                   dram_done *done, void *context);
 
 /* When the next decision is due, if nothing more arrives; TIME_NEVER: nothing waits. */
-uint64_t dram_next(const struct dram *dram, const struct dram_channel *channel);
+uint64_t dram_next(const struct dram *dram, struct dram_channel *channel);
 
 /* A time before which `bursts` that arrive at `now` or later do not have their data. */
 uint64_t dram_least(const struct dram *dram, const struct dram_channel *channel, uint64_t now,

@@ -13,7 +13,7 @@ static uint32_t append(struct dram_channel *channel, const struct dram_run *run,
         if (last->arrival == now && last->run.request == run->request &&
             last->run.row == run->row) {
             last->run.bursts += run->bursts;
-            channel->due = 0;
+            channel->due = bank->due = 0;
             return 0;
         }
     }
@@ -38,7 +38,7 @@ static uint32_t append(struct dram_channel *channel, const struct dram_run *run,
         channel->waiting[bank->tail].next = at;
     bank->tail = at;
     channel->waiting_banks |= UINT64_C(1) << run->bank;
-    channel->due = 0;
+    channel->due = bank->due = 0;
     return 1;
 }
 
@@ -84,22 +84,25 @@ static struct step next_step(const struct dram *dram, const struct dram_channel 
                          false};
 }
 
-/* The earliest of all banks; of equals the one whose turn it is. */
-static uint32_t earliest(const struct dram *dram, const struct dram_channel *channel,
-                         struct step *step)
+/* The earliest of all banks; of equals the one whose turn it is. A bank's next step changes with
+ * the bank alone, unless all wait for the data bus in turn. */
+static uint32_t earliest(const struct dram *dram, struct dram_channel *channel, struct step *step)
 {
+    uint64_t time = TIME_NEVER;
     uint32_t best = 0, best_order = NONE;
-    *step = (struct step){.time = TIME_NEVER};
     for (uint64_t left = channel->waiting_banks; left != 0; left &= left - 1) {
         uint32_t number = (uint32_t)__builtin_ctzll(left);
-        struct step mine = next_step(dram, channel, number);
+        struct dram_bank *bank = &channel->bank[number];
+        if (bank->due == 0 || dram->round_robin)
+            bank->due = next_step(dram, channel, number).time;
         uint32_t order = (number + dram->banks - channel->turn - 1) % dram->banks;
-        if (mine.time > step->time || (mine.time == step->time && order > best_order))
+        if (bank->due > time || (bank->due == time && order > best_order))
             continue;
-        *step = mine;
+        time = bank->due;
         best = number;
         best_order = order;
     }
+    *step = next_step(dram, channel, best);
     return best;
 }
 
@@ -127,7 +130,7 @@ static void serve_waiting(const struct dram *dram, struct dram_channel *channel,
     done(context, request, end);
 }
 
-uint64_t dram_next(const struct dram *dram, const struct dram_channel *channel)
+uint64_t dram_next(const struct dram *dram, struct dram_channel *channel)
 {
     struct step step = {.time = TIME_NEVER};
     if (channel->waiting_banks != 0)
@@ -172,7 +175,7 @@ void dram_advance(const struct dram *dram, struct dram_channel *channel, uint64_
         struct dram_bank *bank = &channel->bank[number];
         const struct dram_run *run = &channel->waiting[step.at].run;
         dram_refresh_bank_due(dram, channel, bank, step.time);
-        dram_close_early(dram, bank, step.time);
+        dram_close_early(dram, channel, bank, step.time);
         struct dram_plan plan =
             dram_plan_burst(dram, channel, number, run->row, run->write, step.time);
         dram_open_row(dram, channel, number, run->row, &plan, step.time);
@@ -186,7 +189,7 @@ static bool may_go(const struct dram *dram, struct dram_channel *channel, uint32
 {
     struct dram_bank *bank = &channel->bank[number];
     dram_refresh_bank_due(dram, channel, bank, now);
-    dram_close_early(dram, bank, now);
+    dram_close_early(dram, channel, bank, now);
     return bank->head == NONE &&
            (bank->row == row || bank->row == DRAM_NO_ROW || bank->pre_ok <= now);
 }

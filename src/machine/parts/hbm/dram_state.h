@@ -27,7 +27,8 @@ void dram_refresh_bank_due(const struct dram *dram, struct dram_channel *channel
                            struct dram_bank *bank, uint64_t now);
 
 /* A row that the policy closes as soon as it may be has been closed by `now`. */
-void dram_close_early(const struct dram *dram, struct dram_bank *bank, uint64_t now);
+void dram_close_early(const struct dram *dram, struct dram_channel *channel, struct dram_bank *bank,
+                      uint64_t now);
 
 struct dram_plan dram_plan_burst(const struct dram *dram, const struct dram_channel *channel,
                                  uint32_t number, uint64_t row, bool write, uint64_t now);
