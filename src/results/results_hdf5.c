@@ -1,7 +1,6 @@
 #include "results/results_hdf5.h"
 
 #include <hdf5.h>
-#include <hdf5_hl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,14 +345,4 @@ int64_t hdf5_texts_write(int64_t parent, const char *name, const char *const *te
         return dataset;
     H5Dclose(dataset);
     return -1;
-}
-
-bool hdf5_scale_make(int64_t dataset, const char *name)
-{
-    return H5DSset_scale(dataset, name) >= 0;
-}
-
-bool hdf5_scale_attach(int64_t dataset, int64_t scale, uint32_t axis)
-{
-    return H5DSattach_scale(dataset, scale, axis) >= 0;
 }

@@ -91,9 +91,21 @@ void hdf5_dataset_close(int64_t dataset);
 int64_t hdf5_texts_write(int64_t parent, const char *name, const char *const *texts, uint64_t count,
                          const char *description);
 
+/* ---- dimension scales, as HDF5's specification of them says (results_scales.c) ---- */
+
+/* An axis of a dataset that has a scale. */
+struct hdf5_axis {
+    uint64_t dataset; /* hdf5_reference() */
+    int axis;
+};
+
 /* Makes `dataset` the scale called `name`: the coordinate of an axis of other datasets. */
 bool hdf5_scale_make(int64_t dataset, const char *name);
-/* The scale is that of `dataset`'s axis number `axis`. */
-bool hdf5_scale_attach(int64_t dataset, int64_t scale, uint32_t axis);
+/* The scales of all axes of `dataset`, in order. Each must hear of it by hdf5_scale_used(), once.
+ */
+bool hdf5_scales_attach(int64_t dataset, const int64_t *scales, uint32_t rank);
+bool hdf5_scale_used(int64_t scale, const struct hdf5_axis *axes, uint32_t count);
+/* Names the dataset within its file; 0: it failed. */
+uint64_t hdf5_reference(int64_t dataset);
 
 #endif

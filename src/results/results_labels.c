@@ -100,6 +100,8 @@ struct scales {
     uint32_t count;
     const char *names[AXES_MAX];
     int64_t scale[AXES_MAX];
+    struct hdf5_axis *axes[AXES_MAX]; /* that have this scale */
+    uint32_t axes_count[AXES_MAX];
 };
 
 /* The names of an axis, its coordinates. */
@@ -129,12 +131,12 @@ static int64_t new_counted_scale(const struct scales *scales, const struct resul
     return good ? scale : -1;
 }
 
-/* The scale of the axis, made for the first who has it; negative: it could not be made. */
-static int64_t scale_of(struct scales *scales, const struct results_axis *axis)
+/* The number of the axis's scale, made for the first who has it; negative: it could not be made. */
+static int scale_of(struct scales *scales, const struct results_axis *axis)
 {
     for (uint32_t i = 0; i < scales->count; i++)
         if (strcmp(scales->names[i], axis->name) == 0)
-            return scales->scale[i];
+            return (int)i;
     if (scales->count == AXES_MAX)
         return -1;
     int64_t scale =
@@ -143,19 +145,36 @@ static int64_t scale_of(struct scales *scales, const struct results_axis *axis)
         return -1;
     scales->names[scales->count] = axis->name;
     scales->scale[scales->count++] = scale;
-    return scale;
+    return (int)scales->count - 1;
 }
 
 static bool attach(struct scales *scales, const struct results_column *column, int64_t dataset)
 {
     struct results_axis axes[HDF5_RANK_MAX];
     uint32_t rank = results_column_axes(column, &scales->results->layout, axes);
-    bool good = dataset >= 0;
+    uint64_t reference = dataset >= 0 ? hdf5_reference(dataset) : 0;
+    int64_t of_axes[HDF5_RANK_MAX];
     axes[0].length = scales->results->written;
-    for (uint32_t i = 0; good && i < rank; i++) {
-        int64_t scale = scale_of(scales, &axes[i]);
-        good = scale >= 0 && hdf5_scale_attach(dataset, scale, i);
+    for (uint32_t i = 0; i < rank; i++) {
+        int at = reference != 0 ? scale_of(scales, &axes[i]) : -1;
+        if (at < 0)
+            return false;
+        uint32_t count = scales->axes_count[at]++;
+        of_axes[i] = scales->scale[at];
+        scales->axes[at] =
+            memory_resize(scales->axes[at], scales->axes_count[at], sizeof *scales->axes[at]);
+        scales->axes[at][count].dataset = reference;
+        scales->axes[at][count].axis = (int)i;
     }
+    return hdf5_scales_attach(dataset, of_axes, rank);
+}
+
+/* Tells each scale who uses it. */
+static bool finish_scales(const struct scales *scales)
+{
+    bool good = true;
+    for (uint32_t i = 0; good && i < scales->count; i++)
+        good = hdf5_scale_used(scales->scale[i], scales->axes[i], scales->axes_count[i]);
     return good;
 }
 
@@ -198,9 +217,11 @@ bool results_labels_write(int64_t file, const void *context)
     if (scales.results->written == 0) /* no dataset may be empty */
         return true;
     scales.points = hdf5_open(file, "points");
-    bool good = write_texts(&scales) && label_rows(&scales);
-    for (uint32_t i = 0; i < scales.count; i++)
+    bool good = write_texts(&scales) && label_rows(&scales) && finish_scales(&scales);
+    for (uint32_t i = 0; i < scales.count; i++) {
         hdf5_dataset_close(scales.scale[i]);
+        memory_free(scales.axes[i]);
+    }
     hdf5_group_close(scales.points);
     return good;
 }

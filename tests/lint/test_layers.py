@@ -43,9 +43,10 @@ LAYERS = {
 EXTERNAL = {
     "mpi.h": ["src/pdes/transport/*.[ch]", "src/results/results*.[ch]",
               "src/cli/main.c", "tests/*"],
-    "hdf5.h": ["src/results/results_hdf5.c", "src/results/results_check.c",
+    "hdf5.h": ["src/results/results_hdf5.c", "src/results/results_scales.c",
+               "src/results/results_check.c",
                "src/tensors/tensors*.[ch]", "tests/*"],
-    "hdf5_hl.h": ["src/results/results_hdf5.c", "tests/*"],
+    "hdf5_hl.h": ["tests/*"],
     "yaml.h": ["src/config/config*.[ch]"],
     "cblas.h": ["src/values/blas.c"],
     "jansson.h": ["src/cli/*.[ch]"],
