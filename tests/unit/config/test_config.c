@@ -416,12 +416,49 @@ static void test_four_sips(void)
     config_free(config);
 }
 
+/* The memories that are shipped: each has its standard's peak, by this sum: pins x transfers. The
+ * defaults are those of hbm3e. */
+static void test_memories(void)
+{
+    static const struct {
+        const char *name;
+        double gbps;
+    } memories[] = {
+        {"hbm2", 256}, {"hbm2e", 460.8}, {"hbm3", 819.2}, {"hbm3e", 1177.6}, {"hbm4", 2048}};
+    struct config *defaults = config_default();
+    for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
+        char path[512];
+        struct error err = {0};
+        struct config *config = config_new();
+        snprintf(path, sizeof path, "%s/configs/memory/%s.yaml", AHBM_SOURCE_DIR, memories[i].name);
+        CU_ASSERT_TRUE_FATAL(config_load(config, path, &err) && config_finish(config, &err));
+        const struct hbm_params *hbm = &config_params(config)->hbm;
+        const struct dram_params *dram = &hbm->dram;
+        double pins = (double)(hbm->pseudo_channels * dram->width_bits);
+        double transfers = 1000.0 * (double)dram->data_rate.den / (double)dram->data_rate.num;
+        CU_ASSERT_DOUBLE_EQUAL(pins / 8 * transfers, memories[i].gbps, memories[i].gbps * 1e-4);
+        /* a burst takes as long as two columns at least, within a picosecond of rounding */
+        double burst = (double)dram->burst_length * 1000 / transfers;
+        CU_ASSERT_TRUE(2 * (double)dram->tck_ps > burst - 2 && (double)dram->tck_ps < burst + 2);
+        CU_ASSERT_EQUAL(hbm->model, HBM_BANKS);
+        CU_ASSERT_STRING_EQUAL(config_name(config), memories[i].name);
+        if (strcmp(memories[i].name, "hbm3e") == 0) {
+            struct dram_params wanted = config_params(defaults)->hbm.dram;
+            CU_ASSERT_EQUAL(memcmp(dram, &wanted, sizeof wanted), 0);
+            CU_ASSERT_EQUAL(hbm->capacity_bytes, config_params(defaults)->hbm.capacity_bytes);
+        }
+        config_free(config);
+    }
+    config_free(defaults);
+}
+
 int main(void)
 {
     CU_TestInfo tests[] = {
         {"the schema is whole", test_schema},
         {"fields do not overlap", test_fields_are_apart},
         {"range ends", test_range_ends},
+        {"the memories", test_memories},
         {"words", test_words},
         {"timings", test_timings},
         {"defaults", test_defaults},

@@ -7,7 +7,7 @@
     {                                                                                              \
         "hbm." #name, KEY_TIMING, KEY_AT(hbm.dram.name), "0", "1000000", value, text, HBM3E        \
     }
-#define HBM3E "public fact: HBM3E, see configs/memory/hbm3e.yaml"
+#define HBM3E "assumption: as HBM3, with sources in configs/memory/hbm3e.yaml"
 
 /* clang-format off */
 const struct key_row hbm_keys[HBM_KEYS] = {
@@ -50,7 +50,7 @@ const struct key_row hbm_keys[HBM_KEYS] = {
     TIMING(cl, "12.5 ns", "read column to its data"),
     TIMING(cwl, "6.25 ns", "write column to its data"),
     TIMING(trcd_rd, "19.4 ns", "activate to read column"),
-    TIMING(trcd_wr, "12.5 ns", "activate to write column"),
+    TIMING(trcd_wr, "9.4 ns", "activate to write column"),
     TIMING(trp, "16.25 ns", "precharge to activate"),
     TIMING(tras, "28.1 ns", "activate to precharge"),
     TIMING(trc, "45 ns", "activate to activate of one bank"),
@@ -60,10 +60,10 @@ const struct key_row hbm_keys[HBM_KEYS] = {
     TIMING(tccd_s, "2 ck", "column to column of two bank groups"),
     TIMING(tccd_l, "4 ck", "column to column of one bank group"),
     TIMING(trtp, "5.6 ns", "read column to precharge"),
-    TIMING(twr, "16 ns", "end of written data to precharge"),
-    TIMING(twtr_s, "3.75 ns", "end of written data to read column of another bank group"),
-    TIMING(twtr_l, "8 ns", "end of written data to read column of the same bank group"),
-    TIMING(trtw, "0 ns", "end of read data to write column"),
+    TIMING(twr, "20.6 ns", "end of written data to precharge"),
+    TIMING(twtr_s, "4.4 ns", "end of written data to read column of another bank group"),
+    TIMING(twtr_l, "6.25 ns", "end of written data to read column of the same bank group"),
+    TIMING(trtw, "2 ck", "end of read data to write column"),
     TIMING(trefi, "3900 ns", "refresh to refresh"),
     TIMING(trfc, "350 ns", "refresh of all banks"),
     TIMING(trfc_pb, "200 ns", "refresh of one bank"),
