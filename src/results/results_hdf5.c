@@ -7,7 +7,7 @@
 
 #include "support/memory.h"
 
-enum { GZIP_LEVEL = 1, COLLECTIVE_BUFFER_BYTES = 1 << 20 };
+enum { GZIP_LEVEL = 1, COLLECTIVE_BUFFER_BYTES = 1 << 20, CONVERSION_BYTES = 1 << 16 };
 
 void hdf5_start(void)
 {
@@ -335,9 +335,16 @@ int64_t hdf5_texts_write(int64_t parent, const char *name, const char *const *te
     H5Pset_chunk(creation, 1, &dims);
     H5Pset_obj_track_times(creation, false);
     hid_t dataset = H5Dcreate2(parent, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
-    bool good = H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, texts) >= 0 &&
+    /* Buffers of ours: HDF5 1.10 harms the heap when it gets none of its own for texts. */
+    void *buffers = memory_new(2, CONVERSION_BYTES);
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    bool good = H5Pset_buffer(transfer, CONVERSION_BYTES, buffers,
+                              (char *)buffers + CONVERSION_BYTES) >= 0 &&
+                H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, transfer, texts) >= 0 &&
                 hdf5_attribute_text(dataset, "units", "1") &&
                 hdf5_attribute_text(dataset, "description", description);
+    H5Pclose(transfer);
+    memory_free(buffers);
     H5Pclose(creation);
     H5Tclose(type);
     H5Sclose(space);
