@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 
 PROGRAM = os.environ["AHBM_PDES"]
 # key: slower, faster, the least change of the latency of case 2 and of case 4, in percent
@@ -26,11 +27,13 @@ KEYS = {
 
 
 def latency(case, *changes):
-    command = [PROGRAM, "--case", str(case), "--context", "128K", "--trace", "none", "--output", "none",
-               "--format", "json", "--set", "hbm.model=banks"]
+    command = [PROGRAM, "--case", str(case), "--context", "128K", "--trace", "none", "--format", "json",
+               "--set", "hbm.model=banks"]
     for change in changes:
         command += ["--set", change]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([*command, "--output", os.path.join(folder, "x.h5")],
+                              capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr}")
     return json.loads(done.stdout)["points"][0]["latency_ps"]
