@@ -56,6 +56,7 @@ static struct dram random_dram(uint64_t *seed)
     dram.burst = 10 + draw(seed, 40);
     dram.ccd_l = dram.burst * (1 + draw(seed, 2)) + draw(seed, 9);
     dram.wide = draw(seed, 2) == 0 ? 1 : dram.groups;
+    dram.wide_bits = dram.wide == 1 ? 0 : 2;
     dram.rrd_s = draw(seed, 60);
     dram.rrd_l = dram.rrd_s + draw(seed, 30);
     dram.faw = draw(seed, 300);

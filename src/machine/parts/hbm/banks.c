@@ -98,6 +98,7 @@ void banks_derive(const struct machine_params *params, struct hbm_derived *deriv
         .banks = (uint32_t)(from->bank_groups * from->banks_per_group),
         .groups = (uint32_t)from->bank_groups,
         .wide = groups_alternate(from) ? (uint32_t)from->bank_groups : 1,
+        .wide_bits = groups_alternate(from) ? bits_of(from->bank_groups) : 0,
         .hit_cap = (uint32_t)from->hit_cap,
         .bank_window = (uint32_t)from->bank_queue,
         .refresh = (enum dram_refresh)from->refresh,

@@ -114,13 +114,13 @@ struct dram_plan dram_plan_burst(const struct dram *dram, const struct dram_chan
         uint64_t ready = bank->act_ok;
         if (plan.conflict)
             ready = time_max(ready, time_max(now, bank->pre_ok) + dram->rp);
-        plan.act = time_max(activate_after(channel, number % dram->groups, now), ready);
+        plan.act = time_max(activate_after(channel, number & (dram->groups - 1), now), ready);
         plan.column = plan.act + rcd;
     }
-    plan.column =
-        time_max(time_max(plan.column, bank->column_ok), channel->chain[number % dram->groups]);
+    plan.column = time_max(time_max(plan.column, bank->column_ok),
+                           channel->chain[number & (dram->groups - 1)]);
     if (write != channel->last_write && channel->last_end > 0) {
-        bool same = channel->last_group == number % dram->groups;
+        bool same = channel->last_group == (number & (dram->groups - 1));
         plan.column = time_max(plan.column, channel->last_end + (write  ? dram->rtw
                                                                  : same ? dram->wtr_l
                                                                         : dram->wtr_s));
@@ -134,12 +134,12 @@ void dram_open_row(const struct dram *dram, struct dram_channel *channel, uint32
                    uint64_t row, const struct dram_plan *plan, uint64_t now)
 {
     struct dram_bank *bank = &channel->bank[number];
-    uint32_t group = number % dram->groups;
+    uint32_t group = number & (dram->groups - 1);
     uint64_t asked = activate_after(channel, group, now);
     channel->window[channel->window_at] = asked + dram->faw;
     channel->after_activate = asked + dram->rrd_s;
     channel->after_activate_in[group] = asked + dram->rrd_l;
-    channel->window_at = (channel->window_at + 1) % DRAM_WINDOW;
+    channel->window_at = (channel->window_at + 1) & (DRAM_WINDOW - 1);
     channel->row_bus = asked + dram->bus_act + (plan->conflict ? dram->bus_pre : 0);
     channel->stats.activates++;
     channel->stats.conflicts += plan->conflict;
@@ -214,7 +214,7 @@ static uint64_t take_bus(const struct dram *dram, struct dram_channel *channel, 
 static void note_columns(const struct dram *dram, struct dram_channel *channel, uint32_t number,
                          uint64_t first, uint64_t columns, uint64_t now)
 {
-    uint64_t *chain = &channel->chain[number % dram->groups];
+    uint64_t *chain = &channel->chain[number & (dram->groups - 1)];
     *chain = time_max(*chain, now) + columns * dram->ccd_l;
     channel->bank[number].column_ok = first + columns * dram->ccd_l;
 }
@@ -226,7 +226,7 @@ static void note_data(const struct dram *dram, struct dram_channel *channel, uin
     uint64_t end = start + dram->burst;
     if (write != channel->last_write || end > channel->last_end) {
         channel->last_end = end;
-        channel->last_group = number % dram->groups;
+        channel->last_group = number & (dram->groups - 1);
     }
     channel->last_write = write;
     channel->stats.bursts += bursts;
@@ -282,7 +282,9 @@ bool dram_serve_open(const struct dram *dram, struct dram_channel *channel,
     uint64_t latency = run->write ? dram->cwl : dram->cl;
     uint64_t rcd = run->write ? dram->rcd_wr : dram->rcd_rd, columns[DRAM_GROUPS_MAX];
     uint64_t pace = dram->wide * dram->burst >= dram->ccd_l ? dram->burst : dram->ccd_l;
-    uint64_t limit = TIME_LAST, start = 0;
+    uint64_t start = 0, limit = dram->refresh == DRAM_NO_REFRESH || dram->refresh == DRAM_PER_BANK
+                                    ? TIME_LAST
+                                    : channel->refresh_at;
     uint64_t earliest_column = TIME_NEVER;
     columns[0] = 0;
     if (dram->closed || (pace > dram->burst && dram->wide > 1) ||
@@ -293,9 +295,10 @@ bool dram_serve_open(const struct dram *dram, struct dram_channel *channel,
         const struct dram_bank *bank = &channel->bank[number];
         if (bank->row != run->row || bank->head != NONE)
             return false;
-        limit = time_min(limit, refresh_limit(dram, channel, bank));
+        if (dram->refresh == DRAM_PER_BANK)
+            limit = time_min(limit, bank->refresh_at);
         uint64_t column = time_max(time_max(now, bank->act + rcd), bank->column_ok);
-        column = time_max(column, channel->chain[number % dram->groups]);
+        column = time_max(column, channel->chain[number & (dram->groups - 1)]);
         columns[i] = column;
         earliest_column = time_min(earliest_column, column);
         if (i == 0)
@@ -322,11 +325,11 @@ bool dram_serve_open(const struct dram *dram, struct dram_channel *channel,
     add_gap(dram, channel, channel->bus_free, start);
     channel->bus_free = *end = last + dram->burst;
     for (uint32_t i = 0; i < banks; i++) {
-        uint32_t visits = (bursts - i - 1) / dram->wide + 1;
+        uint32_t visits = ((bursts - i - 1) >> dram->wide_bits) + 1;
         uint32_t number = dram_bank_at(dram, run, from + i);
         note_columns(dram, channel, number, columns[i], visits, now);
         note_data(dram, channel, number, run->write,
-                  start + (i + (visits - 1) * (uint64_t)dram->wide) * dram->burst, visits);
+                  start + (i + ((uint64_t)(visits - 1) << dram->wide_bits)) * dram->burst, visits);
     }
     return true;
 }
@@ -348,18 +351,36 @@ uint64_t dram_serve(const struct dram *dram, struct dram_channel *channel,
     return last;
 }
 
+/* What is on the bus before a refresh was asked for before it; what comes after waits for the
+ * refresh and for its row. */
+static uint64_t after_refreshes(const struct dram *dram, const struct dram_channel *channel,
+                                uint64_t time)
+{
+    if (dram->refresh != DRAM_ALL_BANK && dram->refresh != DRAM_STAGGERED)
+        return time;
+    uint64_t before = time_max(dram->cl, dram->cwl) + dram->burst;
+    uint64_t after =
+        dram->rfc + time_min(dram->rcd_rd, dram->rcd_wr) + time_min(dram->cl, dram->cwl);
+    for (uint64_t due = channel->refresh_at; time > due + before && after > before;
+         due += dram->refi)
+        time += after - before;
+    return time;
+}
+
 /* The gaps one after the other, then behind everything: not even the order can be better. */
 uint64_t dram_least(const struct dram *dram, const struct dram_channel *channel, uint64_t now,
                     uint64_t bursts)
 {
-    uint64_t first = now + time_min(dram->cl, dram->cwl), left = time_multiply(bursts, dram->burst);
+    uint64_t first = now + time_min(dram->cl, dram->cwl);
+    uint64_t left = time_multiply(bursts, dram->burst);
     for (uint32_t i = 0; i < channel->gaps; i++) {
         uint64_t start = time_max(channel->gap[i].start, first), end = channel->gap[i].end;
         if (start + left <= end)
             return start + left;
         left -= end - time_min(start, end);
     }
-    return time_add(time_max(channel->bus_free, first), left);
+    uint64_t end = time_add(time_max(channel->bus_free, first), left);
+    return now < channel->refresh_at ? after_refreshes(dram, channel, end) : end;
 }
 
 void dram_init(const struct dram *dram, struct dram_channel *channel, uint64_t refresh_at)

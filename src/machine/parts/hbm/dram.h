@@ -42,9 +42,10 @@ struct dram {
         rtw; /* end of written data to a read's column; end of read data to a write's */
     uint64_t refi, rfc, rfc_pb;
     uint64_t bus_act, bus_pre; /* on the row bus */
-    uint32_t banks;            /* bank b is of group b % groups */
+    uint32_t banks;            /* a power of two; bank b is of group b % groups */
     uint32_t groups;
     uint32_t wide;        /* consecutive bursts go round so many banks, one of each group; or 1 */
+    uint32_t wide_bits;   /* its logarithm */
     uint32_t hit_cap;     /* bursts of a row after which no younger hit keeps it open */
     uint32_t bank_window; /* bursts of a bank's queue that are looked at */
     enum dram_refresh refresh;

@@ -95,7 +95,7 @@ static uint32_t earliest(const struct dram *dram, struct dram_channel *channel, 
         struct dram_bank *bank = &channel->bank[number];
         if (bank->due == 0 || dram->round_robin)
             bank->due = next_step(dram, channel, number).time;
-        uint32_t order = (number + dram->banks - channel->turn - 1) % dram->banks;
+        uint32_t order = (number + dram->banks - channel->turn - 1) & (dram->banks - 1);
         if (bank->due > time || (bank->due == time && order > best_order))
             continue;
         time = bank->due;
